@@ -81,19 +81,15 @@ silent_ones_keep_nobody_out(const struct tcpx_secret *secret)
 	tcpx_close(e);
 }
 
-static void
-silent_ones_keep_nobody_out_without_a_secret(void **state)
+TEST(silent_ones_keep_nobody_out_without_a_secret)
 {
-	(void)state;
 	silent_ones_keep_nobody_out(NULL);
 }
 
-static void
-silent_ones_keep_nobody_out_with_one(void **state)
+TEST(silent_ones_keep_nobody_out_with_one)
 {
 	struct tcpx_secret *secret = secret_of("a secret of more than thirty-two bytes, all told", 0);
 
-	(void)state;
 	if (!secret) {
 		print_message("# skipped: no OpenSSL\n");
 		skip();
@@ -131,13 +127,11 @@ half_open(tcpx_engine *at, uint64_t number)
 }
 
 /* Without a secret a HELLO that is said again waits until the session's peer has answered. */
-static void
-a_hello_said_often_keeps_nobody_out(void **state)
+TEST(a_hello_said_often_keeps_nobody_out)
 {
 	tcpx_engine *e = open_with("host", NULL, LONG);
 	int fd[AGAIN];
 
-	(void)state;
 	fd[0] = half_open(e, 1);
 	for (int i = 1; i < AGAIN; i++)
 		fd[i] = introduce(e, 1, false);
@@ -160,15 +154,13 @@ remember_breaches(tcpx_engine *e)
 }
 
 /* An honest one from there has its turn as any, and nobody overtakes. */
-static void
-neighbours_of_one_that_breaks_the_protocol_take_turns(void **state)
+TEST(neighbours_of_one_that_breaks_the_protocol_take_turns)
 {
 	tcpx_engine *e = open_with("host", NULL, NULL);
 	uint64_t begin_ns;
 	int fd[TURNS];
 	char byte;
 
-	(void)state;
 	remember_breaches(e);
 	begin_ns = engine_now(e);
 	for (int i = 0; i < TURNS; i++)
@@ -186,15 +178,13 @@ neighbours_of_one_that_breaks_the_protocol_take_turns(void **state)
 }
 
 /* With a secret anybody may say, in clear, that he resumes a session. */
-static void
-resumes_that_are_none_keep_nobody_out(void **state)
+TEST(resumes_that_are_none_keep_nobody_out)
 {
 	struct tcpx_secret *secret = secret_of("a secret of more than thirty-two bytes, all told", 0);
 	tcpx_engine *e;
 	struct foe f;
 	int fd[AGAIN];
 
-	(void)state;
 	if (!secret) {
 		print_message("# skipped: no OpenSSL\n");
 		skip();
@@ -227,14 +217,12 @@ age_sessions(tcpx_engine *e)
 
 /* Without a secret anybody may begin a session. Those that have had their time make room for others,
  * which need descriptors. */
-static void
-half_open_sessions_make_room(void **state)
+TEST(half_open_sessions_make_room)
 {
 	struct rlimit files, few;
 	tcpx_engine *e;
 	int fd[HALVES];
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	few = (struct rlimit){ 128, files.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -253,14 +241,12 @@ half_open_sessions_make_room(void **state)
 }
 
 /* More at once than may wait. */
-static void
-a_herd_gets_in(void **state)
+TEST(a_herd_gets_in)
 {
 	struct rlimit files, few;
 	tcpx_engine *e, *of[HERD];
 	tcpx_peer *p[HERD];
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	few = (struct rlimit){ 128, files.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -282,16 +268,6 @@ a_herd_gets_in(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(silent_ones_keep_nobody_out_without_a_secret),
-		cmocka_unit_test(silent_ones_keep_nobody_out_with_one),
-		cmocka_unit_test(a_hello_said_often_keeps_nobody_out),
-		cmocka_unit_test(neighbours_of_one_that_breaks_the_protocol_take_turns),
-		cmocka_unit_test(resumes_that_are_none_keep_nobody_out),
-		cmocka_unit_test(half_open_sessions_make_room),
-		cmocka_unit_test(a_herd_gets_in),
-	};
-
 	more_files();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -198,14 +198,12 @@ families_end(struct family *f)
 
 /* ---- the cases ---- */
 
-static void
-all_that_come_at_once_get_in(void **state)
+TEST(all_that_come_at_once_get_in)
 {
 	struct family f[FAMILIES];
 	struct report r;
 	tcpx_engine *hub;
 
-	(void)state;
 	families_begin(f, load.at_once);
 	hub = one_open("hub", true);
 	families_open(f, tcpx_port(hub));
@@ -245,15 +243,13 @@ assert_memory_returns(tcpx_engine *hub, uint64_t memory)
 	assert_int_equal(counters_of(hub).memory_bytes, memory);
 }
 
-static void
-those_that_have_gone_leave_nothing_behind(void **state)
+TEST(those_that_have_gone_leave_nothing_behind)
 {
 	tcpx_engine *hub = one_open("hub", true);
 	size_t before, after;
 	uint64_t memory = counters_of(hub).memory_bytes;
 	int fds, threads;
 
-	(void)state;
 	come_and_go(hub, load.one_by_one / 10);
 	assert_memory_returns(hub, memory);
 	before = resident();
@@ -272,8 +268,7 @@ those_that_have_gone_leave_nothing_behind(void **state)
 }
 
 /* As many channels as one may have. */
-static void
-nor_do_those_with_many_channels(void **state)
+TEST(nor_do_those_with_many_channels)
 {
 	enum { WIDE = 6, CHANNELS = 64 };
 	tcpx_engine *hub = wide_open("hub", true, "TCPX_CHANNELS=64"), *e[WIDE];
@@ -281,7 +276,6 @@ nor_do_those_with_many_channels(void **state)
 	tcpx_peer *p[WIDE];
 	int fds = 0;
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < WIDE; i++) {
 			e[i] = wide_open("guest", false, "TCPX_CHANNELS=64");
@@ -384,8 +378,7 @@ rate(tcpx_engine *e, tcpx_peer *p, uint64_t far, double *cpu)
 	return most;
 }
 
-static void
-those_that_are_open_cost_the_others_nothing(void **state)
+TEST(those_that_are_open_cost_the_others_nothing)
 {
 	struct family f[FAMILIES];
 	tcpx_engine *hub, *busy;
@@ -396,7 +389,6 @@ those_that_are_open_cost_the_others_nothing(void **state)
 	tcpx_peer *p;
 	struct mem far;
 
-	(void)state;
 	families_begin(f, load.together);
 	hub = one_open("hub", true);
 	busy = one_open("busy", false);
@@ -442,12 +434,6 @@ those_that_are_open_cost_the_others_nothing(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_come_at_once_get_in),
-		cmocka_unit_test(those_that_have_gone_leave_nothing_behind),
-		cmocka_unit_test(nor_do_those_with_many_channels),
-		cmocka_unit_test(those_that_are_open_cost_the_others_nothing),
-	};
 	const char *numbers = getenv("CROWD_LOAD");
 	struct rlimit files;
 
@@ -456,5 +442,5 @@ main(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 	load.judged = numbers && sscanf(numbers, "%d %d %d", &load.at_once, &load.one_by_one,
 					&load.together) == 3;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -41,15 +41,13 @@ say_ack(struct liar *l, uint64_t number)
 	liar_put_as(l, TCPX_FR_ACK, 0, room, sizeof(room));
 }
 
-static void
-a_flood_of_lanes(void **state)
+TEST(a_flood_of_lanes)
 {
 	uint32_t number = 0;
 	uint64_t before;
 	tcpx_peer *from;
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &from));
 	before = tcpx_quota_used(&from->kept);
@@ -67,8 +65,7 @@ a_flood_of_lanes(void **state)
 }
 
 /* The host keeps what it has answered, up to its limit. Then there is no room for a last word, either. */
-static void
-a_flood_without_acknowledgements(void **state)
+TEST(a_flood_without_acknowledgements)
 {
 	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	uint8_t payload[TCPX_FRAME_MAX];
@@ -78,7 +75,6 @@ a_flood_without_acknowledgements(void **state)
 	struct liar l;
 	size_t len;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &from));
 	for (;; kept += TCPX_FRAME_HEAD + len) {
@@ -98,10 +94,5 @@ a_flood_without_acknowledgements(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_flood_of_lanes),
-		cmocka_unit_test(a_flood_without_acknowledgements),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

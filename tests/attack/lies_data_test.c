@@ -14,8 +14,7 @@
 #include "core/engine/engine.h"
 #include "net/sock/wire.h"
 
-static void
-in_a_header(void **state)
+TEST(in_a_header)
 {
 	static const struct {
 		const char *what;
@@ -39,7 +38,6 @@ in_a_header(void **state)
 		{ "a transfer of the host's", { .xfer = 1ull << 63, .len = CHUNK, .generation = 1, .seq = 1 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_head h = lies[i].h;
 		struct liar l;
@@ -56,8 +54,7 @@ in_a_header(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_bytes_of_a_message(void **state)
+TEST(in_bytes_of_a_message)
 {
 	static const struct lie lies[] = {
 		{ "magic", 0, 2, 0x7c51, 0 },	     { "flags", 2, 2, 2, 0 },
@@ -68,7 +65,6 @@ in_bytes_of_a_message(void **state)
 	static uint8_t payload[CHUNK];
 	uint8_t bytes[TCPX_SOCK_HEAD_BYTES + TCPX_SOCK_TAIL_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_head h;
 		struct liar l;
@@ -88,10 +84,8 @@ in_bytes_of_a_message(void **state)
 	assert_witness_is_well();
 }
 
-static void
-a_chunk_twice(void **state)
+TEST(a_chunk_twice)
 {
-	(void)state;
 	for (int second = 0; second < 2; second++) { /* on the same channel, on the other */
 		struct tcpx_head h;
 		struct liar l;
@@ -112,15 +106,13 @@ a_chunk_twice(void **state)
 }
 
 /* The host sends these bytes, and nothing is written there. */
-static void
-a_chunk_of_a_read(void **state)
+TEST(a_chunk_of_a_read)
 {
 	uint8_t room[512];
 	struct tcpx_head h;
 	struct tcpx_buf b;
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	memset(lies_world()->far.at, 0xff, CHUNK);
 	tcpx_buf_init(&b, room, sizeof(room));
@@ -137,14 +129,12 @@ a_chunk_of_a_read(void **state)
 }
 
 /* Chunks of what has ended are dropped, and cost nothing. */
-static void
-a_chunk_too_late(void **state)
+TEST(a_chunk_too_late)
 {
 	struct tcpx_head h;
 	struct liar l;
 	uint8_t ack[TCPX_SOCK_ACK_BYTES];
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	h = first_chunk(open_write(&l));
 	liar_put_u64(&l, TCPX_FR_CANCEL, h.xfer);
@@ -156,8 +146,7 @@ a_chunk_too_late(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_a_preamble(void **state)
+TEST(in_a_preamble)
 {
 	static const struct lie lies[] = {
 		{ "magic", 0, 4, 0x54435851, 0 },  { "version", 4, 2, 2, 0 },
@@ -172,7 +161,6 @@ in_a_preamble(void **state)
 	struct liar l;
 	int fd;
 
-	(void)state;
 	h.session = h.incarnation = 77777;
 	assert_true(liar_greet(&l, lies_world()->host, &h));
 	for (size_t i = 0; i < ITEMS(lies); i++) {
@@ -192,8 +180,7 @@ in_a_preamble(void **state)
 
 /* ---- the handshake ---- */
 
-static void
-in_start(void **state)
+TEST(in_start)
 {
 	static const struct {
 		const char *what;
@@ -210,7 +197,6 @@ in_start(void **state)
 		{ "HELLO where RESUME was said", { TCPX_PROTO_VERSION, TCPX_PROTO_VERSION, false, TCPX_START_RESUME, 5 }, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_hello h = foe_introduction("liar");
 		uint8_t room[64];
@@ -229,8 +215,7 @@ in_start(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_hello(void **state)
+TEST(in_hello)
 {
 #define FIELD(f) offsetof(struct tcpx_hello, f), sizeof(((struct tcpx_hello *)0)->f)
 	static const struct {
@@ -256,7 +241,6 @@ in_hello(void **state)
 		{ "no NIC", FIELD(nic_count), NULL, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_hello h = foe_introduction("liar");
 		uint8_t *at = (uint8_t *)&h + lies[i].at;
@@ -278,8 +262,7 @@ in_hello(void **state)
 }
 
 /* Words of an open session before it is open. */
-static void
-too_early(void **state)
+TEST(too_early)
 {
 	static const uint8_t types[] = { TCPX_FR_OPEN, TCPX_FR_LIST, TCPX_FR_DONE, TCPX_FR_NOTE,
 					 TCPX_FR_CANCEL, TCPX_FR_MESSAGE, TCPX_FR_BYE,
@@ -287,7 +270,6 @@ too_early(void **state)
 					 TCPX_FR_LANE_OPEN, TCPX_FR_LANE_POST, TCPX_FR_LANE_FAIL,
 					 TCPX_FR_LANE_CLOSE };
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(types); i++) {
 		struct tcpx_hello h = foe_introduction("liar");
 		uint8_t bytes[40] = { 0 };
@@ -303,8 +285,7 @@ too_early(void **state)
 }
 
 /* The channels that it names have not come, so the session is not open in between. */
-static void
-ready_twice(void **state)
+TEST(ready_twice)
 {
 	struct tcpx_readiness r = { .forward_up = 3, .backward_up = 3 };
 	struct tcpx_hello h = foe_introduction("liar");
@@ -312,7 +293,6 @@ ready_twice(void **state)
 	struct tcpx_buf b;
 	struct liar l;
 
-	(void)state;
 	h.incarnation = h.session = 101010;
 	assert_true(liar_greet(&l, lies_world()->host, &h));
 	tcpx_buf_init(&b, room, sizeof(room));
@@ -327,14 +307,5 @@ ready_twice(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_header),	 cmocka_unit_test(in_bytes_of_a_message),
-		cmocka_unit_test(a_chunk_twice), cmocka_unit_test(a_chunk_of_a_read),
-		cmocka_unit_test(a_chunk_too_late),
-		cmocka_unit_test(in_a_preamble), cmocka_unit_test(in_start),
-		cmocka_unit_test(in_hello),	 cmocka_unit_test(too_early),
-		cmocka_unit_test(ready_twice),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

@@ -33,8 +33,7 @@ say_data(struct liar *l, uint64_t message, bool known, uint16_t len)
 }
 
 /* The host has announced receive 1, and a message of 100 bytes may have come before the lie. */
-static void
-in_lane_data(void **state)
+TEST(in_lane_data)
 {
 	static const struct {
 		const char *what;
@@ -57,7 +56,6 @@ in_lane_data(void **state)
 		{ "a lane of the host's", 0, OURS | 1, true, 100, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct heard w;
 
@@ -73,15 +71,13 @@ in_lane_data(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_its_length(void **state)
+TEST(in_its_length)
 {
 	uint8_t room[64] = { 0 }, payload[20] = { 0 };
 	struct tcpx_lane_data d = { word(1) | 1, true, payload, sizeof(payload) };
 	struct tcpx_buf b;
 	struct heard w;
 
-	(void)state;
 	for (int add = -1; add <= 1; add += 2) {
 		heard_open(&w);
 		tcpx_buf_init(&b, room, sizeof(room));
@@ -102,15 +98,13 @@ in_its_length(void **state)
 }
 
 /* Before the first lane there is no credit, and with one there is so much. */
-static void
-beyond_its_credit(void **state)
+TEST(beyond_its_credit)
 {
 	uint64_t used = 0, number = 1;
 	tcpx_peer *from;
 	struct liar l;
 	struct heard w;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	say_data(&l, word(1) | 1, false, 0);
 	assert_verdict("a message of no lane", liar_verdict(&l, 0), TCPX_EPROTO);
@@ -143,8 +137,7 @@ say_chunk(struct liar *l, int channel, uint64_t message, uint32_t chunk, uint32_
 }
 
 /* The host has announced receive 1. Message 3 may have come. A lie costs its channel. */
-static void
-in_an_early_chunk(void **state)
+TEST(in_an_early_chunk)
 {
 	static const struct {
 		const char *what;
@@ -164,7 +157,6 @@ in_an_early_chunk(void **state)
 		{ "a lane of the host's", OURS | 1, EARLY, 20000, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct heard w;
 
@@ -181,13 +173,11 @@ in_an_early_chunk(void **state)
 }
 
 /* Of four that are as long as any, the last one has no credit. */
-static void
-early_chunks_beyond_their_credit(void **state)
+TEST(early_chunks_beyond_their_credit)
 {
 	struct tcpx_head h = { .chunk = EARLY, .len = TCPX_EAGER_MOST, .generation = 1, .channel = 1 };
 	struct heard w;
 
-	(void)state;
 	heard_open(&w);
 	for (h.seq = 1; h.seq <= 3; h.seq++) {
 		h.xfer = (word(1) | 1) + h.seq;
@@ -202,8 +192,7 @@ early_chunks_beyond_their_credit(void **state)
 }
 
 /* Three that are kept use the credit up, also for one that has its receive. */
-static void
-an_early_chunk_beyond_the_credit_for_its_receive(void **state)
+TEST(an_early_chunk_beyond_the_credit_for_its_receive)
 {
 	struct tcpx_head h = { .chunk = EARLY, .len = TCPX_EAGER_MOST, .generation = 1, .channel = 1 };
 	uint8_t payload[TCPX_FRAME_MAX];
@@ -211,7 +200,6 @@ an_early_chunk_beyond_the_credit_for_its_receive(void **state)
 	tcpx_xfer *x;
 	size_t len;
 
-	(void)state;
 	heard_open(&w);
 	assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, TCPX_EAGER_MOST, &x));
 	assert_true(foe_get(&w.l.f, TCPX_FR_LANE_POST, payload, &len));
@@ -249,8 +237,7 @@ wait_begun(bool want)
 }
 
 /* The host has posted the receive of a message that has begun to come. Nothing else comes for it. */
-static void
-beside_an_early_chunk(void **state)
+TEST(beside_an_early_chunk)
 {
 	struct tcpx_head h = { .chunk = EARLY, .len = 20000, .generation = 1, .channel = 1, .seq = 1 };
 	uint8_t payload[TCPX_FRAME_MAX];
@@ -258,7 +245,6 @@ beside_an_early_chunk(void **state)
 	tcpx_xfer *x;
 	size_t len;
 
-	(void)state;
 	for (int by_frame = 0; by_frame < 2; by_frame++) {
 		heard_open(&w);
 		h.xfer = word(1) | 2;
@@ -282,14 +268,12 @@ beside_an_early_chunk(void **state)
 }
 
 /* A channel ends in the middle of it, with its receive posted or not. It comes again by another. */
-static void
-an_early_chunk_begins_again(void **state)
+TEST(an_early_chunk_begins_again)
 {
 	struct tcpx_head h = { .chunk = EARLY, .len = 20000, .generation = 1, .channel = 1, .seq = 1 };
 	struct heard w;
 	tcpx_xfer *x;
 
-	(void)state;
 	for (int posted = 0; posted < 2; posted++) {
 		heard_open(&w);
 		h.xfer = word(1) | 2;
@@ -310,12 +294,10 @@ an_early_chunk_begins_again(void **state)
 }
 
 /* Longer than the receive: the lane ends, and the session goes on. */
-static void
-an_early_chunk_too_long_for_its_receive(void **state)
+TEST(an_early_chunk_too_long_for_its_receive)
 {
 	struct heard w;
 
-	(void)state;
 	heard_open(&w);
 	say_chunk(&w.l, 0, word(1) | 1, EARLY, 20000);
 	assert_verdict("a message longer than its receive", finish(w.recv), TCPX_ELENGTH);
@@ -326,8 +308,7 @@ an_early_chunk_too_long_for_its_receive(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_lane_grant(void **state)
+TEST(in_lane_grant)
 {
 	static const struct {
 		const char *what;
@@ -344,7 +325,6 @@ in_lane_grant(void **state)
 	struct spoken s;
 	struct liar l;
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		spoken_open(&s);
 		liar_put_u64(&s.l, TCPX_FR_LANE_GRANT, lies[i].first);
@@ -366,15 +346,13 @@ in_lane_grant(void **state)
 }
 
 /* A liar that grants without end, and takes nothing: the host keeps no more than of any frames. */
-static void
-a_grant_without_end(void **state)
+TEST(a_grant_without_end)
 {
 	uint64_t before;
 	struct spoken s;
 	tcpx_xfer *x;
 	int sent = 0;
 
-	(void)state;
 	spoken_open(&s);
 	before = tcpx_quota_used(&s.to->kept);
 	liar_put_u64(&s.l, TCPX_FR_LANE_GRANT, UINT64_MAX);
@@ -396,17 +374,5 @@ a_grant_without_end(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_lane_data),	 cmocka_unit_test(in_its_length),
-		cmocka_unit_test(beyond_its_credit), cmocka_unit_test(in_lane_grant),
-		cmocka_unit_test(a_grant_without_end),
-		cmocka_unit_test(in_an_early_chunk),
-		cmocka_unit_test(early_chunks_beyond_their_credit),
-		cmocka_unit_test(an_early_chunk_beyond_the_credit_for_its_receive),
-		cmocka_unit_test(beside_an_early_chunk),
-		cmocka_unit_test(an_early_chunk_begins_again),
-		cmocka_unit_test(an_early_chunk_too_long_for_its_receive),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

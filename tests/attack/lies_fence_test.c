@@ -82,8 +82,7 @@ acknowledge(struct liar *l, int channel, const struct tcpx_ack *ack)
 }
 
 /* Each lie names the only message of a READ. It costs the channel; the fence counts the message. */
-static void
-in_an_acknowledgement(void **state)
+TEST(in_an_acknowledgement)
 {
 	static const struct {
 		const char *what;
@@ -97,7 +96,6 @@ in_an_acknowledgement(void **state)
 		{ "received backwards", { 0, 0 }, { 1, 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_chan_event fence = { .backward = 1, .generation = 1 };
 		uint8_t room[512];
@@ -130,8 +128,7 @@ in_an_acknowledgement(void **state)
 
 /* ---- about channels ---- */
 
-static void
-about_channels(void **state)
+TEST(about_channels)
 {
 	static const struct {
 		const char *what;
@@ -177,7 +174,6 @@ about_channels(void **state)
 		  { .generation = 0, .backward = 1 }, LIVES },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct liar l;
 
@@ -193,13 +189,11 @@ about_channels(void **state)
 }
 
 /* The channel acknowledges in band, so the frame costs that channel. */
-static void
-an_acknowledgement_beside_its_channel(void **state)
+TEST(an_acknowledgement_beside_its_channel)
 {
 	struct tcpx_chan_event e = { .generation = 1, .backward = 1, .seq = 7, .applied = 7 };
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	say_of_channel(&l, TCPX_FR_CHANNEL_ACK, &e);
 	assert_closed("CHANNEL_ACK", l.rx[0]);
@@ -210,15 +204,13 @@ an_acknowledgement_beside_its_channel(void **state)
 }
 
 /* Frames about a channel that carries its own headers. */
-static void
-a_header_beside_its_channel(void **state)
+TEST(a_header_beside_its_channel)
 {
 	struct tcpx_message m = { .generation = 1, .seq = 1, .xfer = 1, .len = 100 };
 	uint8_t room[512];
 	struct tcpx_buf b;
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_message_write(&b, &m);
@@ -261,15 +253,13 @@ wire_again(struct liar *l, const struct tcpx_chan_handle *h)
 }
 
 /* The channel is in generation 3. Frames and messages of 1 and 2 no longer count. */
-static void
-a_channel_goes_to_no_earlier_generation(void **state)
+TEST(a_channel_goes_to_no_earlier_generation)
 {
 	struct tcpx_chan_event e = { .generation = 1 };
 	struct tcpx_chan_handle handle;
 	struct tcpx_head h;
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	say_of_channel(&l, TCPX_FR_CHANNEL_DOWN, &e);
 	assert_closed("a channel that is given up", l.tx[0]);
@@ -349,13 +339,11 @@ fail_amid_a_message(struct heard *w)
 }
 
 /* An acknowledgement would end the send without an error. */
-static void
-a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows(void **state)
+TEST(a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows)
 {
 	struct tcpx_ack ack;
 	struct heard w;
 
-	(void)state;
 	fail_amid_a_message(&w);
 	ack = hear_ack(w.l.tx[0]);
 	assert_int_equal(ack.received, 1);
@@ -370,8 +358,7 @@ a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows(void **state)
 }
 
 /* The fence must not count such a chunk, if the channel ends before its sender knows. */
-static void
-the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
+TEST(the_fence_of_a_failed_lane_counts_what_is_applied)
 {
 	struct tcpx_chan_event down = { .generation = 1 }, fenced;
 	uint8_t payload[TCPX_FRAME_MAX];
@@ -379,7 +366,6 @@ the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 	struct heard w;
 	size_t len;
 
-	(void)state;
 	fail_amid_a_message(&w);
 	assert_int_equal(hear_ack(w.l.tx[0]).received, 1);
 	say_of_channel(&w.l, TCPX_FR_CHANNEL_DOWN, &down);
@@ -394,14 +380,12 @@ the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 }
 
 /* A chunk that begins after the failure is not read until then, and goes to the sink. */
-static void
-a_chunk_for_a_failed_lane_waits_until_its_sender_knows(void **state)
+TEST(a_chunk_for_a_failed_lane_waits_until_its_sender_knows)
 {
 	struct tcpx_head h = { .chunk = TCPX_LANE_LAST, .len = ROOM, .generation = 1, .seq = 1 };
 	struct tcpx_ack ack;
 	struct heard w;
 
-	(void)state;
 	for (int fails = 0; fails < 2; fails++) {
 		heard_open(&w);
 		tcpx_cancel(w.recv);
@@ -423,16 +407,5 @@ a_chunk_for_a_failed_lane_waits_until_its_sender_knows(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_an_acknowledgement),
-		cmocka_unit_test(about_channels),
-		cmocka_unit_test(an_acknowledgement_beside_its_channel),
-		cmocka_unit_test(a_header_beside_its_channel),
-		cmocka_unit_test(a_channel_goes_to_no_earlier_generation),
-		cmocka_unit_test(a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows),
-		cmocka_unit_test(the_fence_of_a_failed_lane_counts_what_is_applied),
-		cmocka_unit_test(a_chunk_for_a_failed_lane_waits_until_its_sender_knows),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

@@ -19,8 +19,7 @@
 
 /* ---- frames ---- */
 
-static void
-in_lane_open(void **state)
+TEST(in_lane_open)
 {
 	static const struct {
 		const char *what;
@@ -37,7 +36,6 @@ in_lane_open(void **state)
 	};
 	static const uint8_t key[TCPX_LANE_KEY] = { 7 };
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct liar l;
 
@@ -52,14 +50,12 @@ in_lane_open(void **state)
 }
 
 /* A listener is for one sender, and a number for one lane. */
-static void
-opened_twice(void **state)
+TEST(opened_twice)
 {
 	uint8_t key[TCPX_LANE_KEY], wrong[TCPX_LANE_KEY];
 	tcpx_lane *lane;
 	struct liar l;
 
-	(void)state;
 	assert_ok(tcpx_lane_listen(lies_world()->host, key, &lane));
 	liar_open(&l, lies_world()->host);
 	memcpy(wrong, key, sizeof(wrong));
@@ -78,8 +74,7 @@ opened_twice(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_lane_post(void **state)
+TEST(in_lane_post)
 {
 	static const struct {
 		const char *what;
@@ -98,7 +93,6 @@ in_lane_post(void **state)
 		{ "its own lane", 1, 1, UNIT, 1, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct spoken s;
 
@@ -115,8 +109,7 @@ in_lane_post(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_lane_fail(void **state)
+TEST(in_lane_fail)
 {
 	static const struct {
 		const char *what;
@@ -134,7 +127,6 @@ in_lane_fail(void **state)
 		{ "its own, never opened", 1, 1, TCPX_ECLOSED, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		uint64_t lane = (lies[i].lane & OURS) | word((uint32_t)lies[i].lane);
 		struct spoken s;
@@ -150,8 +142,7 @@ in_lane_fail(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_lane_close(void **state)
+TEST(in_lane_close)
 {
 	static const struct {
 		const char *what;
@@ -165,7 +156,6 @@ in_lane_close(void **state)
 		{ "no lane's word", OURS | 1ull << 42, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct spoken s;
 
@@ -182,8 +172,7 @@ in_lane_close(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_lane_done(void **state)
+TEST(in_lane_done)
 {
 	static const struct {
 		const char *what;
@@ -199,7 +188,6 @@ in_lane_done(void **state)
 		{ "its own, never opened", 1, 0, 0, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_lane_progress p = { (lies[i].lane & OURS) | word((uint32_t)lies[i].lane),
 						lies[i].done, lies[i].finished };
@@ -217,8 +205,7 @@ in_lane_done(void **state)
 	assert_witness_is_well();
 }
 
-static void
-in_a_payload(void **state)
+TEST(in_a_payload)
 {
 	static const struct {
 		const char *what;
@@ -237,7 +224,6 @@ in_a_payload(void **state)
 		{ "LANE_DONE of 25 bytes", TCPX_FR_LANE_DONE, 25 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		uint8_t bytes[64] = { 0 };
 		struct spoken s;
@@ -255,12 +241,10 @@ in_a_payload(void **state)
 }
 
 /* Frames of transfers must not name a message of a lane, be it the host's send or its receive. */
-static void
-as_of_a_transfer(void **state)
+TEST(as_of_a_transfer)
 {
 	static const uint8_t types[] = { TCPX_FR_DONE, TCPX_FR_CANCEL, TCPX_FR_MATCHED };
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ITEMS(types); i++) {
 		struct tcpx_done d = { .id = word(1) | 1 };
 		uint8_t room[512], type = types[i / 2];
@@ -300,8 +284,7 @@ as_of_a_transfer(void **state)
 
 /* ---- on channels ---- */
 
-static void
-in_a_chunk(void **state)
+TEST(in_a_chunk)
 {
 	static const struct {
 		const char *what;
@@ -322,7 +305,6 @@ in_a_chunk(void **state)
 		{ "nothing behind something", 0, 1 | TCPX_LANE_LAST, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_head lie = { .chunk = lies[i].chunk, .len = lies[i].len, .generation = 1,
 					 .seq = 1 };
@@ -345,14 +327,12 @@ in_a_chunk(void **state)
 }
 
 /* Nothing comes for a message that the host sends, however long the receives are that it knows of. */
-static void
-in_a_chunk_of_the_hosts_send(void **state)
+TEST(in_a_chunk_of_the_hosts_send)
 {
 	struct tcpx_head h = { .len = ROOM, .generation = 1, .seq = 1 };
 	tcpx_xfer *x;
 	struct spoken s;
 
-	(void)state;
 	for (int last = 0; last < 2; last++) {
 		spoken_open(&s);
 		say_posts(&s.l, OURS | word(1), 1, 8, 1 << 30);
@@ -372,13 +352,11 @@ in_a_chunk_of_the_hosts_send(void **state)
 }
 
 /* The receiver may still take what is on its way, and acknowledge it. */
-static void
-a_close_leaves_sends_that_are_under_way(void **state)
+TEST(a_close_leaves_sends_that_are_under_way)
 {
 	struct spoken s;
 	tcpx_xfer *x[2];
 
-	(void)state;
 	spoken_open(&s);
 	say_posts(&s.l, OURS | word(1), 1, 1, 1 << 30);
 	for (int i = 0; i < 2; i++) /* the second has no receive */
@@ -394,14 +372,12 @@ a_close_leaves_sends_that_are_under_way(void **state)
 }
 
 /* Longer than what the session's chunks may be, and than a staging buffer perhaps. */
-static void
-in_the_length_of_a_chunk(void **state)
+TEST(in_the_length_of_a_chunk)
 {
 	struct tcpx_head h = { .len = CHUNK + UNIT, .chunk = TCPX_LANE_LAST, .generation = 1, .seq = 1 };
 	tcpx_xfer *large;
 	struct heard w;
 
-	(void)state;
 	heard_open(&w);
 	assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, 0, 2 * CHUNK, &large));
 	assert_goes_on(&w.l, "a receive of two chunks");
@@ -417,12 +393,10 @@ in_the_length_of_a_chunk(void **state)
 }
 
 /* More bytes than its last chunk has said, and its last chunk twice. */
-static void
-in_the_sum_of_chunks(void **state)
+TEST(in_the_sum_of_chunks)
 {
 	static const uint32_t second[] = { 1, TCPX_LANE_LAST }; /* of one that ends with its first unit */
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(second); i++) {
 		struct tcpx_head h = { .chunk = 0, .len = UNIT, .generation = 1, .seq = 1 };
 		struct heard w;
@@ -449,16 +423,5 @@ in_the_sum_of_chunks(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_lane_open),	 cmocka_unit_test(opened_twice),
-		cmocka_unit_test(in_lane_post),	 cmocka_unit_test(in_lane_fail),
-		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_lane_done),
-		cmocka_unit_test(in_a_payload),	 cmocka_unit_test(as_of_a_transfer),
-		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
-		cmocka_unit_test(in_the_length_of_a_chunk),
-		cmocka_unit_test(in_a_chunk_of_the_hosts_send),
-		cmocka_unit_test(a_close_leaves_sends_that_are_under_way),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

@@ -71,8 +71,7 @@ open_as(struct liar *l, uint64_t id)
 	liar_put(l, TCPX_FR_OPEN, &b);
 }
 
-static void
-amid_a_list(void **state)
+TEST(amid_a_list)
 {
 	static const struct {
 		const char *what;
@@ -90,7 +89,6 @@ amid_a_list(void **state)
 		{ "the list of the host's", true, TCPX_FR_LIST, 1ull << 63 | 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct liar l;
 
@@ -107,12 +105,10 @@ amid_a_list(void **state)
 }
 
 /* A list that is not needed any more is passed over as far as it goes, and no further. */
-static void
-a_refused_list_is_passed_over(void **state)
+TEST(a_refused_list_is_passed_over)
 {
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	open_half(&l, true);
 	assert_verdict("a wrong key", liar_verdict(&l, 1), TCPX_EKEY);
@@ -143,15 +139,13 @@ wait_opening(void)
 }
 
 /* The owner takes its memory back between two frames of a list that names it. */
-static void
-a_region_that_goes_while_its_list_comes(void **state)
+TEST(a_region_that_goes_while_its_list_comes)
 {
 	struct tcpx_region_ref ref = lies_world()->ref;
 	struct region g;
 	struct liar l;
 	struct mem m;
 
-	(void)state;
 	mem_open(&m, lies_world()->host, 2 * HALF, TCPX_MEM_REMOTE_WRITE);
 	assert_int_equal(tcpx_region_get(&lies_world()->host->memory->regions, m.id, &g), 0);
 	lies_world()->ref = g.ref;
@@ -169,8 +163,7 @@ a_region_that_goes_while_its_list_comes(void **state)
 }
 
 /* The host bears some more than it grants, since the sides count with a delay. */
-static void
-beyond_the_number_of_transfers(void **state)
+TEST(beyond_the_number_of_transfers)
 {
 	static const struct {
 		const char *what;
@@ -182,7 +175,6 @@ beyond_the_number_of_transfers(void **state)
 	};
 	uint32_t grant = lies_world()->host->limit.credit_xfers;
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(rows); i++) {
 		uint8_t room[512];
 		struct tcpx_buf b;
@@ -203,8 +195,7 @@ beyond_the_number_of_transfers(void **state)
 }
 
 /* The application takes no notes. The host bears 64 that it has no room for. */
-static void
-beyond_the_notes_on_the_way(void **state)
+TEST(beyond_the_notes_on_the_way)
 {
 	enum { ROOM = 16, AHEAD = 64 };
 	tcpx_engine *host = open_with("silent", NULL, "TCPX_NOTE_LIMIT=16");
@@ -212,7 +203,6 @@ beyond_the_notes_on_the_way(void **state)
 	struct liar l;
 	size_t len;
 
-	(void)state;
 	liar_open(&l, host);
 	for (int n = 0; n < ROOM + AHEAD; n++)
 		liar_put_as(&l, TCPX_FR_NOTE, ++l.number, "note", 4);
@@ -248,12 +238,10 @@ say(struct liar *l, uint8_t type, uint64_t id)
 }
 
 /* The liar speaks of its own WRITE, whose chunks have not come. */
-static void
-of_the_liars_own(void **state)
+TEST(of_the_liars_own)
 {
 	static const uint8_t types[] = { TCPX_FR_DONE, TCPX_FR_MATCHED };
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(types); i++) {
 		struct liar l;
 
@@ -300,8 +288,7 @@ open_theirs(struct liar *l, tcpx_peer *to, uint8_t op, uint64_t region, uint64_t
 	return x;
 }
 
-static void
-of_the_hosts(void **state)
+TEST(of_the_hosts)
 {
 	enum { READ = TCPX_WIRE_READ, SEND = TCPX_WIRE_SEND };
 	static const struct {
@@ -317,7 +304,6 @@ of_the_hosts(void **state)
 		{ "MATCHED twice", SEND, TCPX_FR_MATCHED, TCPX_FR_MATCHED, TWO_CHUNKS },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		uint64_t id, region = import_any();
 		struct liar l;
@@ -342,13 +328,11 @@ of_the_hosts(void **state)
 }
 
 /* A closed lane stays until the sends that have gone are acknowledged. It gets no receives any more. */
-static void
-receives_behind_the_close_of_their_lane(void **state)
+TEST(receives_behind_the_close_of_their_lane)
 {
 	struct spoken s;
 	tcpx_xfer *x;
 
-	(void)state;
 	spoken_open(&s);
 	say_posts(&s.l, OURS | word(1), 1, 1, TWO_CHUNKS);
 	assert_ok(tcpx_lane_post(s.lane, lies_world()->far.id, 0, TWO_CHUNKS, &x));
@@ -366,16 +350,5 @@ receives_behind_the_close_of_their_lane(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(amid_a_list),
-		cmocka_unit_test(a_refused_list_is_passed_over),
-		cmocka_unit_test(a_region_that_goes_while_its_list_comes),
-		cmocka_unit_test(beyond_the_number_of_transfers),
-		cmocka_unit_test(beyond_the_notes_on_the_way),
-		cmocka_unit_test(of_the_liars_own),
-		cmocka_unit_test(of_the_hosts),
-		cmocka_unit_test(receives_behind_the_close_of_their_lane),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

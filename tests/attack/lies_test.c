@@ -43,8 +43,7 @@ lie_in_open(const struct lie *lie, size_t count, uint8_t op, uint64_t total, boo
 	assert_witness_is_well();
 }
 
-static void
-in_a_write(void **state)
+TEST(in_a_write)
 {
 	static const struct lie lies[] = {
 		{ "id that was used", ID, 8, 1, TCPX_EPROTO },
@@ -80,12 +79,10 @@ in_a_write(void **state)
 		{ "length above the total", LEN, 1, SMALL + 1, TCPX_EPROTO },
 	};
 
-	(void)state;
 	lie_in_open(lies, ITEMS(lies), TCPX_WIRE_WRITE, SMALL, true);
 }
 
-static void
-in_a_read(void **state)
+TEST(in_a_read)
 {
 	static const struct lie lies[] = {
 		{ "chunk 0", CHUNK_AT, 4, 0, TCPX_EPROTO },
@@ -98,12 +95,10 @@ in_a_read(void **state)
 		{ "no list at all", LIST_LEN, 2, 0, TCPX_EPROTO },
 	};
 
-	(void)state;
 	lie_in_open(lies, ITEMS(lies), TCPX_WIRE_READ, 1000, false);
 }
 
-static void
-in_a_send(void **state)
+TEST(in_a_send)
 {
 	static const struct lie lies[] = {
 		{ "chunk 0", CHUNK_AT, 4, 0, TCPX_EPROTO },
@@ -112,13 +107,11 @@ in_a_send(void **state)
 		{ "total without end", TOTAL, 8, UINT64_MAX, TCPX_EPROTO },
 	};
 
-	(void)state;
 	lie_in_open(lies, ITEMS(lies), TCPX_WIRE_SEND, 100000, false);
 }
 
 /* Lists that lie in more than a byte. */
-static void
-in_a_list(void **state)
+TEST(in_a_list)
 {
 	static const struct {
 		const char *what;
@@ -134,7 +127,6 @@ in_a_list(void **state)
 		{ "around the end of addresses", { 0, UINT64_MAX - 7, SMALL }, SMALL, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_open o = { .op = TCPX_WIRE_WRITE, .total = lies[i].total, .chunk = CHUNK,
 				       .entry_count = 1 };
@@ -160,14 +152,12 @@ in_a_list(void **state)
 	assert_witness_is_well();
 }
 
-static void
-rights_are_asked(void **state)
+TEST(rights_are_asked)
 {
 	static const unsigned access[] = { TCPX_MEM_REMOTE_READ, TCPX_MEM_REMOTE_WRITE, TCPX_MEM_LOCAL };
 	struct lies *w = lies_world();
 	struct tcpx_region_ref ref = w->ref;
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(access); i++) {
 		struct mem m;
 		struct region g;
@@ -194,8 +184,7 @@ rights_are_asked(void **state)
 
 /* ---- frames of a number ---- */
 
-static void
-in_a_number(void **state)
+TEST(in_a_number)
 {
 	static const struct {
 		const char *what;
@@ -212,7 +201,6 @@ in_a_number(void **state)
 		{ "NOTED of 2^64 - 1", TCPX_FR_NOTED, UINT64_MAX, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct liar l;
 
@@ -229,8 +217,7 @@ in_a_number(void **state)
 }
 
 /* Frames whose payload is too short, too long, or not theirs. */
-static void
-in_a_payload(void **state)
+TEST(in_a_payload)
 {
 	static const uint8_t bytes[TCPX_FRAME_MAX];
 	static const struct {
@@ -258,7 +245,6 @@ in_a_payload(void **state)
 		{ "MESSAGE of 2 bytes", TCPX_FR_MESSAGE, 2 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct liar l;
 
@@ -273,8 +259,7 @@ in_a_payload(void **state)
 /* ---- DONE ---- */
 
 /* Of a READ of the host's; it must end with the code, whatever was said. */
-static void
-in_an_answer(void **state)
+TEST(in_an_answer)
 {
 	static const struct {
 		const char *what;
@@ -291,7 +276,6 @@ in_an_answer(void **state)
 	};
 	static const uint8_t bytes[1000];
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		struct tcpx_desc near = { lies_world()->far.id, FAR / 2, 1000 }, far = { .len = 1000 };
 		struct tcpx_done d = lies[i].d;
@@ -323,15 +307,13 @@ in_an_answer(void **state)
 }
 
 /* DONE of nobody's transfer, and twice. */
-static void
-answers_to_nothing(void **state)
+TEST(answers_to_nothing)
 {
 	struct tcpx_done d = { .id = 1ull << 63 | 1 };
 	uint8_t room[512];
 	struct tcpx_buf b;
 	struct liar l;
 
-	(void)state;
 	for (int own = 0; own < 2; own++) {
 		d.id = own ? 1 : 1ull << 63 | 1;
 		liar_open(&l, lies_world()->host);
@@ -347,8 +329,7 @@ answers_to_nothing(void **state)
 
 /* ---- heads of frames ---- */
 
-static void
-in_the_head(void **state)
+TEST(in_the_head)
 {
 	static const struct lie lies[] = {
 		{ "length 19", 0, 4, 19, TCPX_EPROTO },
@@ -367,7 +348,6 @@ in_the_head(void **state)
 	struct tcpx_buf b;
 	struct liar l;
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ITEMS(lies); i++) {
 		const struct lie *lie = &lies[i / 2];
 
@@ -387,12 +367,10 @@ in_the_head(void **state)
 }
 
 /* A frame that has come is not taken twice, as after a resume. */
-static void
-said_twice(void **state)
+TEST(said_twice)
 {
 	struct liar l;
 
-	(void)state;
 	liar_open(&l, lies_world()->host);
 	liar_put_as(&l, TCPX_FR_NOTE, ++l.number, "once", 4);
 	liar_put_as(&l, TCPX_FR_NOTE, l.number, "once", 4);
@@ -404,8 +382,7 @@ said_twice(void **state)
 }
 
 /* Frames of a connection: misplaced, or with a lie. */
-static void
-of_a_connection(void **state)
+TEST(of_a_connection)
 {
 	static const struct {
 		const char *what;
@@ -426,7 +403,6 @@ of_a_connection(void **state)
 		{ "PING with words", TCPX_FR_PING, 0, 5, LIVES },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		uint8_t bytes[128];
 		struct liar l;
@@ -444,14 +420,12 @@ of_a_connection(void **state)
 }
 
 /* HELLO names an address, and control connection and channels come from another: nobody is called there. */
-static void
-of_an_address(void **state)
+TEST(of_an_address)
 {
 	struct tcpx_hello h = foe_introduction("elsewhere");
 	tcpx_peer *found;
 	struct liar l;
 
-	(void)state;
 	h.session = h.incarnation = 4000;
 	h.nic[0].addr.port = 7;
 	assert_true(liar_greet(&l, lies_world()->host, &h));
@@ -467,15 +441,5 @@ of_an_address(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_write),	  cmocka_unit_test(in_a_read),
-		cmocka_unit_test(in_a_send),	  cmocka_unit_test(in_a_list),
-		cmocka_unit_test(rights_are_asked), cmocka_unit_test(in_a_number),
-		cmocka_unit_test(in_a_payload),	  cmocka_unit_test(in_an_answer),
-		cmocka_unit_test(answers_to_nothing), cmocka_unit_test(in_the_head),
-		cmocka_unit_test(said_twice),	  cmocka_unit_test(of_a_connection),
-		cmocka_unit_test(of_an_address),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

@@ -208,12 +208,10 @@ assert_breach(struct world *w)
 	assert_code(rc, TCPX_EPROTO);
 }
 
-static void
-lists_beyond_the_credit_cost_the_session(void **state)
+TEST(lists_beyond_the_credit_cost_the_session)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
 	put_opens(&w, 4, TCPX_WIRE_WRITE, SHORT, 0);
 	assert_ok(tcpx_notify(w.p, "alive", 5));
@@ -224,13 +222,11 @@ lists_beyond_the_credit_cost_the_session(void **state)
 }
 
 /* A sender never opens a list that is longer than the whole grant. */
-static void
-a_list_beyond_the_whole_credit_costs_the_session(void **state)
+TEST(a_list_beyond_the_whole_credit_costs_the_session)
 {
 	enum { FITS = 65536 / 24 };
 	struct world w;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
 	put_opens(&w, 1, TCPX_WIRE_WRITE, FITS, 0);
 	assert_ok(tcpx_notify(w.p, "alive", 5));
@@ -241,12 +237,10 @@ a_list_beyond_the_whole_credit_costs_the_session(void **state)
 }
 
 /* A list with its payload is read in one turn. It has fewer entries than a frame has bytes. */
-static void
-empty_entries_before_a_payload_cost_the_session(void **state)
+TEST(empty_entries_before_a_payload_cost_the_session)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
 	put_inline(&w, TCPX_FRAME_MAX);
 	assert_ok(tcpx_notify(w.p, "alive", 5));
@@ -257,12 +251,10 @@ empty_entries_before_a_payload_cost_the_session(void **state)
 }
 
 /* CANCEL may come before the list is complete: its rest is passed over. Another is opened. */
-static void
-a_transfer_may_be_cancelled_in_the_middle_of_its_list(void **state)
+TEST(a_transfer_may_be_cancelled_in_the_middle_of_its_list)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
 	for (int i = 0; i < 10; i++)
 		put_cancelled(&w);
@@ -276,13 +268,11 @@ a_transfer_may_be_cancelled_in_the_middle_of_its_list(void **state)
 	world_close(&w);
 }
 
-static void
-a_turn_has_few_of_many_long_lists(void **state)
+TEST(a_turn_has_few_of_many_long_lists)
 {
 	struct world w;
 	unsigned before;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
 	before = turns;
 	put_opens(&w, READS, TCPX_WIRE_READ, LONG, LEN); /* refused at their last entry */
@@ -294,8 +284,7 @@ a_turn_has_few_of_many_long_lists(void **state)
 }
 
 /* The list is read in a moment; its pieces cost a tenth of a microsecond each, for as long as they come. */
-static void
-a_turn_moves_few_of_many_pieces(void **state)
+TEST(a_turn_moves_few_of_many_pieces)
 {
 	enum { PIECES = 65536 };
 	struct tcpx_desc *far = calloc(PIECES, sizeof(*far)), near = { 0, 0, PIECES };
@@ -303,7 +292,6 @@ a_turn_moves_few_of_many_pieces(void **state)
 	struct world w;
 	uint64_t id;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
 	mem_open(&mine, w.evil, PIECES, TCPX_MEM_LOCAL);
 	near.region = mine.id;
@@ -323,13 +311,11 @@ a_turn_moves_few_of_many_pieces(void **state)
 }
 
 /* Cheap to send, and each costs a look at a region, a line of the log and an answer. */
-static void
-a_turn_has_few_of_many_tiny_opens(void **state)
+TEST(a_turn_has_few_of_many_tiny_opens)
 {
 	struct world w;
 	unsigned before;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
 	w.ref.key[0] ^= 1;
 	before = turns;
@@ -342,13 +328,11 @@ a_turn_has_few_of_many_tiny_opens(void **state)
 }
 
 /* Its connection breaks while nothing is read from it: what it said last is heard, later. */
-static void
-who_pays_may_leave(void **state)
+TEST(who_pays_may_leave)
 {
 	struct session *s;
 	struct world w;
 
-	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
 	s = session_of(w.host);
 	tcpx_session_get(s);
@@ -362,21 +346,4 @@ who_pays_may_leave(void **state)
 	tcpx_session_put(s);
 	tcpx_close(w.host);
 	mem_close(&w.far);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_beyond_the_credit_cost_the_session),
-		cmocka_unit_test(a_list_beyond_the_whole_credit_costs_the_session),
-		cmocka_unit_test(empty_entries_before_a_payload_cost_the_session),
-		cmocka_unit_test(a_transfer_may_be_cancelled_in_the_middle_of_its_list),
-		cmocka_unit_test(a_turn_has_few_of_many_long_lists),
-		cmocka_unit_test(a_turn_has_few_of_many_tiny_opens),
-		cmocka_unit_test(a_turn_moves_few_of_many_pieces),
-		cmocka_unit_test(who_pays_may_leave),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

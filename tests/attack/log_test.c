@@ -60,8 +60,7 @@ lines_of(int fd)
 	return count;
 }
 
-static void
-a_stderr_that_nobody_reads_stops_nothing(void **state)
+TEST(a_stderr_that_nobody_reads_stops_nothing)
 {
 	const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_STATS=off",
 					 "TCPX_DEBUG=WARN", NULL };
@@ -70,7 +69,6 @@ a_stderr_that_nobody_reads_stops_nothing(void **state)
 	char dots[4096];
 	tcpx_engine *e;
 
-	(void)state;
 	tcpx_log_sink(NULL, NULL);
 	assert_int_equal(pipe(end), 0);
 	assert_int_equal(fcntl(end[1], F_SETFL, O_NONBLOCK), 0);
@@ -93,8 +91,7 @@ a_stderr_that_nobody_reads_stops_nothing(void **state)
 	close(end[1]);
 }
 
-static void
-strangers_get_ten_lines_a_second(void **state)
+TEST(strangers_get_ten_lines_a_second)
 {
 	char path[] = "/tmp/tcpx-log-XXXXXX", setting[64];
 	int fd = mkstemp(path);
@@ -102,7 +99,6 @@ strangers_get_ten_lines_a_second(void **state)
 	tcpx_engine *e;
 	unsigned lines;
 
-	(void)state;
 	assert_true(fd >= 0);
 	e = open_with("host", NULL, "TCPX_DEBUG=WARN");
 	snprintf(setting, sizeof(setting), "%s", path);
@@ -151,8 +147,7 @@ calls_back(void *arg, int level, const char *line)
 	pthread_mutex_unlock(&back.lock);
 }
 
-static void
-a_function_of_the_application_may_call_the_library(void **state)
+TEST(a_function_of_the_application_may_call_the_library)
 {
 	const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_STATS=off",
 					 "TCPX_DEBUG=INFO", NULL };
@@ -161,7 +156,6 @@ a_function_of_the_application_may_call_the_library(void **state)
 	tcpx_peer *p;
 	unsigned before;
 
-	(void)state;
 	opts.settings = settings;
 	opts.listen = "127.0.3.1:0";
 	assert_ok(tcpx_open(&opts, &e));
@@ -198,8 +192,7 @@ accept_some(struct tcpx_stream *listener, struct tcpx_stream **stream, struct tc
 	return taking.short_of ? -EMFILE : tcpx_net_sock.accept(listener, stream, from, at);
 }
 
-static void
-a_listener_without_descriptors_rests(void **state)
+TEST(a_listener_without_descriptors_rests)
 {
 	struct tcpx_net_ops ops = tcpx_net_sock;
 	struct engine_env env = { .clock = tcpx_clock_system, .net = &ops };
@@ -209,7 +202,6 @@ a_listener_without_descriptors_rests(void **state)
 	tcpx_engine *e;
 	struct foe f;
 
-	(void)state;
 	ops.accept = accept_some;
 	opts.settings = settings;
 	opts.listen = "127.0.3.1:0";
@@ -224,17 +216,4 @@ a_listener_without_descriptors_rests(void **state)
 	assert_serves(e);
 	foe_close(&f);
 	tcpx_close(e);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stderr_that_nobody_reads_stops_nothing),
-		cmocka_unit_test(strangers_get_ten_lines_a_second),
-		cmocka_unit_test(a_function_of_the_application_may_call_the_library),
-		cmocka_unit_test(a_listener_without_descriptors_rests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,8 +95,7 @@ join_and_leave(tcpx_engine *to, const struct tcpx_secret *secret, int code)
 	tcpx_close(e);
 }
 
-static void
-nobody_is_refused_while_secrets_change(void **state)
+TEST(nobody_is_refused_while_secrets_change)
 {
 	tcpx_engine *from = open_with("from", old_new, NULL), *to = open_with("to", new_old, NULL);
 	struct load l;
@@ -116,8 +115,7 @@ nobody_is_refused_while_secrets_change(void **state)
 }
 
 /* Who has the old secret alone is refused where it has been given up. */
-static void
-an_old_secret_ends_with_the_last_that_takes_it(void **state)
+TEST(an_old_secret_ends_with_the_last_that_takes_it)
 {
 	tcpx_engine *to = open_with("to", new, NULL);
 
@@ -130,10 +128,6 @@ an_old_secret_ends_with_the_last_that_takes_it(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_is_refused_while_secrets_change),
-		cmocka_unit_test(an_old_secret_ends_with_the_last_that_takes_it),
-	};
 	int rc;
 
 	old = secret_of("the old secret of all engines", 4);
@@ -144,7 +138,7 @@ main(void)
 	new = secret_of("the new secret of all engines", 4);
 	old_new = both("the old secret of all engines", new);
 	new_old = both("the new secret of all engines", old);
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	tcpx_secret_close(old);
 	tcpx_secret_close(new);
 	tcpx_secret_close(old_new);

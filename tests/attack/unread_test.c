@@ -74,14 +74,12 @@ end(const char *what)
 	assert_witness_is_well();
 }
 
-static void
-bytes_that_it_asked_for(void **state)
+TEST(bytes_that_it_asked_for)
 {
 	uint64_t frames, said = 0;
 	uint8_t room[512];
 	struct tcpx_buf b;
 
-	(void)state;
 	begin();
 	do {
 		frames = counters_of(lies_world()->host).ctrl_frames_rx + BATCH;
@@ -97,14 +95,12 @@ bytes_that_it_asked_for(void **state)
 	end("READs whose bytes are not read");
 }
 
-static void
-answers_to_its_pings(void **state)
+TEST(answers_to_its_pings)
 {
 	enum { MANY = 2000 };
 	uint8_t pings[MANY * TCPX_FRAME_HEAD];
 	uint64_t frames, said = 0;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++)
 		tcpx_frame_head_write(pings + i * TCPX_FRAME_HEAD, TCPX_FR_PING, 0, 0);
 	begin();
@@ -122,10 +118,5 @@ answers_to_its_pings(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_that_it_asked_for),
-		cmocka_unit_test(answers_to_its_pings),
-	};
-
-	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+	return run_cases(lies_begin, lies_end);
 }

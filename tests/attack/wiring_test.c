@@ -178,8 +178,7 @@ host_open(void)
 	return e;
 }
 
-static void
-handshakes_that_stop_cost_nobody_his_time(void **state)
+TEST(handshakes_that_stop_cost_nobody_his_time)
 {
 	const char *load = getenv("WIRING_LOAD");
 	int sessions = 10, connections = 20, *fd;
@@ -188,7 +187,6 @@ handshakes_that_stop_cost_nobody_his_time(void **state)
 	tcpx_peer *p;
 	struct mem far;
 
-	(void)state;
 	if (load)
 		assert_int_equal(sscanf(load, "%d %d", &sessions, &connections), 2);
 	fd = calloc((size_t)(sessions + connections), sizeof(*fd));
@@ -250,8 +248,7 @@ silent_port(void)
 }
 
 /* 128 connections stand, and nobody answers on them until the handshake is given up. */
-static void
-ports_that_say_nothing_are_not_asked_again_and_again(void **state)
+TEST(ports_that_say_nothing_are_not_asked_again_and_again)
 {
 	static struct tcpx_net_ops mute, ours;
 	const char *load = getenv("DIAL_LOAD");
@@ -260,7 +257,6 @@ ports_that_say_nothing_are_not_asked_again_and_again(void **state)
 	tcpx_peer **p;
 	double wall, cpu;
 
-	(void)state;
 	mute = ours = tcpx_net_sock;
 	moved = true;
 	mute.chan_listen = listen_elsewhere;
@@ -294,8 +290,7 @@ ports_that_say_nothing_are_not_asked_again_and_again(void **state)
 }
 
 /* A channel breaks, and nobody answers where it is to be opened again. */
-static void
-a_channel_that_does_not_heal_is_left_alone(void **state)
+TEST(a_channel_that_does_not_heal_is_left_alone)
 {
 	static struct tcpx_net_ops mute, ours;
 	int fd = silent_port();
@@ -303,7 +298,6 @@ a_channel_that_does_not_heal_is_left_alone(void **state)
 	tcpx_note *note;
 	tcpx_peer *p;
 
-	(void)state;
 	mute = ours = tcpx_net_sock;
 	moved = false;
 	mute.chan_listen = listen_elsewhere;
@@ -330,15 +324,10 @@ a_channel_that_does_not_heal_is_left_alone(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(handshakes_that_stop_cost_nobody_his_time),
-		cmocka_unit_test(ports_that_say_nothing_are_not_asked_again_and_again),
-		cmocka_unit_test(a_channel_that_does_not_heal_is_left_alone),
-	};
 	struct rlimit files;
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

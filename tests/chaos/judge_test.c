@@ -2,23 +2,18 @@
 /*
  * The plan keeps its promises for many seeds, and the judge finds what was planted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "chaos/judge.h"
 #include "tcpx/err.h"
 
 #define SEC 1000000000ull
 
-static void
-faults_are_in_order_and_one_a_host(void **state)
+TEST(faults_are_in_order_and_one_a_host)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		unsigned hosts = 2 + seed % 7, nics = 1 + seed % 4, seen = 0;
 		uint64_t last = 0, until[CHAOS_HOSTS_MAX] = { 0 };
@@ -41,14 +36,12 @@ faults_are_in_order_and_one_a_host(void **state)
 	}
 }
 
-static void
-transfers_stay_inside_their_memory(void **state)
+TEST(transfers_stay_inside_their_memory)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(5);
 	unsigned kinds = 0, cancelled = 0;
 	struct chaos_work w;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		unsigned me = (unsigned)i % 5;
 
@@ -64,12 +57,10 @@ transfers_stay_inside_their_memory(void **state)
 	assert_in_range(cancelled, 500, 2000);
 }
 
-static void
-a_planted_byte_is_found_anywhere(void **state)
+TEST(a_planted_byte_is_found_anywhere)
 {
 	uint8_t bytes[200];
 
-	(void)state;
 	chaos_fill(bytes, sizeof(bytes), 77);
 	for (size_t first = 0; first < 30; first++) {
 		size_t len = sizeof(bytes) - first;
@@ -96,12 +87,10 @@ fault(struct chaos_judge *j, enum chaos_fault kind, unsigned host, unsigned nic,
 	chaos_judge_end(j, n, to * SEC);
 }
 
-static void
-apart_is_without_a_path_or_a_process(void **state)
+TEST(apart_is_without_a_path_or_a_process)
 {
 	struct chaos_judge j;
 
-	(void)state;
 	chaos_judge_init(&j, 4, 2, 10 * SEC, 10 * SEC);
 	fault(&j, CHAOS_LINK, 0, 0, 10, 20);
 	fault(&j, CHAOS_ADDRESS, 1, 1, 15, 30);  /* with h1 no path in 15 to 20 */
@@ -121,8 +110,7 @@ apart_is_without_a_path_or_a_process(void **state)
 	chaos_judge_fini(&j);
 }
 
-static void
-planted_codes_are_found(void **state)
+TEST(planted_codes_are_found)
 {
 	static const struct {
 		int code;
@@ -156,7 +144,6 @@ planted_codes_are_found(void **state)
 	};
 	struct chaos_judge j;
 
-	(void)state;
 	chaos_judge_init(&j, 3, 2, 10 * SEC, 10 * SEC);
 	fault(&j, CHAOS_ALL_NICS, 0, 0, 20, 25);
 	fault(&j, CHAOS_FREEZE, 2, 0, 41, 50);
@@ -175,13 +162,11 @@ planted_codes_are_found(void **state)
 	chaos_judge_fini(&j);
 }
 
-static void
-planted_leaks_are_found(void **state)
+TEST(planted_leaks_are_found)
 {
 	const struct chaos_held before = { 11, 3, 20000 };
 	struct chaos_held after = before;
 
-	(void)state;
 	assert_null(chaos_judge_held(&before, &after));
 	after.fds++;
 	assert_string_equal(chaos_judge_held(&before, &after), "descriptors");
@@ -191,19 +176,4 @@ planted_leaks_are_found(void **state)
 	after = before;
 	after.heap += 1 << 20;
 	assert_string_equal(chaos_judge_held(&before, &after), "memory");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(faults_are_in_order_and_one_a_host),
-		cmocka_unit_test(transfers_stay_inside_their_memory),
-		cmocka_unit_test(a_planted_byte_is_found_anywhere),
-		cmocka_unit_test(apart_is_without_a_path_or_a_process),
-		cmocka_unit_test(planted_codes_are_found),
-		cmocka_unit_test(planted_leaks_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes with the bytes: buffers changed too early, pages lost or given back too early,
  * sizes that do not fit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +66,7 @@ wrong_network(void *arg)
 	return 0;
 }
 
-static void
-corruption_in_the_making(void **state)
+TEST(corruption_in_the_making)
 {
 	must_abort("send-changed", STRICT, send_changed, NULL);
 	must_pass(FAITHFUL, send_changed, NULL);
@@ -97,8 +92,7 @@ large_messages(void *arg)
 	return 0;
 }
 
-static void
-lost_pages_are_counted(void **state)
+TEST(lost_pages_are_counted)
 {
 	must_say("pages-lost", FAITHFUL "|NCCL_NSOCKS_PERTHREAD=2", large_messages, NULL);
 	must_abort("send-large", STRICT "|NCCL_NSOCKS_PERTHREAD=2", large_messages, NULL);
@@ -115,8 +109,7 @@ close_unconsumed(void *arg)
 	return 0;
 }
 
-static void
-pages_not_given_back_are_told(void **state)
+TEST(pages_not_given_back_are_told)
 {
 	must_say("pages-left", STRICT, close_unconsumed, NULL);
 }
@@ -135,25 +128,11 @@ unpack_late(void *arg)
 	return 0;
 }
 
-static void
-consume_before_unpack_shows(void **state)
+TEST(consume_before_unpack_shows)
 {
 	char env[1024];
 
 	must_pass(FAITHFUL, unpack_late, NULL);
 	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s", getenv("FAKECUDA_LIBRARY"));
 	must_pass(env, unpack_late, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(corruption_in_the_making),
-		cmocka_unit_test(lost_pages_are_counted),
-		cmocka_unit_test(pages_not_given_back_are_told),
-		cmocka_unit_test(consume_before_unpack_shows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * moves checked data over the same plugin with the same environment. The fifth,
  * slow-launch, is shown on the GPU driver in software (unit/device/slow_launch_test.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,44 +183,27 @@ shows(const char *env, int (*wrong)(void *), int status, const char *text)
 			 text ? text : "", o.text);
 }
 
-static void
-no_requests(void **state)
+TEST(no_requests)
 {
 	shows(TWO_NICS, receives_never_consumed, 0, "unable to allocate requests");
 	ours_passes(NICS);
 }
 
-static void
-corrupt_data(void **state)
+TEST(corrupt_data)
 {
 	shows(TWO_NICS, consumed_too_early, 0, NULL);
 	ours_passes(NICS);
 }
 
-static void
-stuck(void **state)
+TEST(stuck)
 {
 	shows(TWO_NICS, newest_is_asked_for, 0, "test called with invalid request");
 	shows(TWO_NICS, nobody_asks, 0, NULL);
 	ours_passes(NICS);
 }
 
-static void
-rx_no_cmsg(void **state)
+TEST(rx_no_cmsg)
 {
 	shows(TWO_NICS, gpu_on_a_foreign_nic, 1, "rx no cmsg");
 	ours_passes(NICS);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_requests),
-		cmocka_unit_test(corrupt_data),
-		cmocka_unit_test(stuck),
-		cmocka_unit_test(rx_no_cmsg),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults of set-up, order, completion, sizes and bytes: each does what its name says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +105,7 @@ asks_again(void *arg)
 	return 0;
 }
 
-static void
-setup(void **state)
+TEST(setup)
 {
 	int two = 2, three = 3;
 	unsigned ms = 150;
@@ -172,8 +167,7 @@ receives_on_dev(void *arg)
 	return 0;
 }
 
-static void
-no_cmsg(void **state)
+TEST(no_cmsg)
 {
 	int first = 0, third = 2;
 
@@ -244,8 +238,7 @@ slow_ack(void *arg)
 	return 0;
 }
 
-static void
-order_and_completion(void **state)
+TEST(order_and_completion)
 {
 	const char *test_late = STRICT FAULT("test-late:n=9,req=1,role=send");
 	bool reverse = true, interleave = false;
@@ -364,8 +357,7 @@ unread(void *arg)
 	return 0;
 }
 
-static void
-overload(void **state)
+TEST(overload)
 {
 	bool sync = true, none = false;
 
@@ -416,8 +408,7 @@ one_larger(void *arg)
 	return 0;
 }
 
-static void
-sizes_and_bytes(void **state)
+TEST(sizes_and_bytes)
 {
 	uint32_t more = 1700, fewer = 1;
 	char env[1024];
@@ -432,16 +423,4 @@ sizes_and_bytes(void **state)
 	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s" FAULT("flip-byte:req=4"),
 		 getenv("FAKECUDA_LIBRARY"));
 	must_pass(env, moves_wrongly, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(setup),	   cmocka_unit_test(no_cmsg),
-		cmocka_unit_test(order_and_completion), cmocka_unit_test(overload),
-		cmocka_unit_test(sizes_and_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

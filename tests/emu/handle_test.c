@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles, and who listens, connects and accepts with them: strict mode ends the process with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <string.h>
 
 #include "emu/client.h"
@@ -130,8 +126,7 @@ no_handle(void *arg)
 	return 0;
 }
 
-static void
-what_strict_mode_ends(void **state)
+TEST(what_strict_mode_ends)
 {
 	static const struct {
 		const char *name;
@@ -151,14 +146,4 @@ what_strict_mode_ends(void **state)
 
 	for (unsigned i = 0; i < sizeof(misuses) / sizeof(misuses[0]); i++)
 		must_name(misuses[i].name, "", misuses[i].body);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_strict_mode_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

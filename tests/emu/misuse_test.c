@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that would crash or corrupt the real plugin: strict mode ends the
  * process with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -267,8 +263,7 @@ no_init(void *arg)
 	return 0;
 }
 
-static void
-what_comes_before_init_is_named(void **state)
+TEST(what_comes_before_init_is_named)
 {
 	must_say("no-init", FAITHFUL, no_init, NULL); /* no mode is known yet */
 	must_say("no-init", STRICT, no_init, NULL);
@@ -358,8 +353,7 @@ stall(void *arg)
 }
 
 /* Not this call's mistake alone, or one that the real plugin survives: named in both modes. */
-static void
-what_would_hang_in_silence_is_named(void **state)
+TEST(what_would_hang_in_silence_is_named)
 {
 	must_abort("no-barrier", STRICT, no_barrier, NULL);
 	must_say("close-busy", STRICT, close_busy, NULL);
@@ -463,21 +457,8 @@ static const struct {
 	{ "concurrent", concurrent, "|TCPX_EMU_FAULT=early-comm" },
 };
 
-static void
-what_strict_mode_ends(void **state)
+TEST(what_strict_mode_ends)
 {
 	for (unsigned i = 0; i < sizeof(misuses) / sizeof(misuses[0]); i++)
 		must_name(misuses[i].name, misuses[i].env, misuses[i].body);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_strict_mode_ends),
-		cmocka_unit_test(what_would_hang_in_silence_is_named),
-		cmocka_unit_test(what_comes_before_init_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

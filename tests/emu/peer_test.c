@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults of the other side: it closes, falls silent, lies, or is killed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,8 +172,7 @@ a_signal(void *arg)
 	return 0;
 }
 
-static void
-lost_connections(void **state)
+TEST(lost_connections)
 {
 	const char *close = FAITHFUL FAULT("data-close:role=recv,req=1,byte=0;"
 					   "socket-delay:role=recv,req=0,ms=600");
@@ -305,8 +300,7 @@ a_header_lies(void *arg)
 	return 0;
 }
 
-static void
-a_header_that_cannot_be_is_named(void **state)
+TEST(a_header_that_cannot_be_is_named)
 {
 	static const struct emu_header lies[] = {
 		{ EMU_HEADER_ANNOUNCE, 0, 1000, 1000, 2000 },
@@ -325,8 +319,7 @@ a_header_that_cannot_be_is_named(void **state)
 		must_say("ctrl-nonsense", STRICT, a_header_lies, (void *)&lies[i]);
 }
 
-static void
-peers(void **state)
+TEST(peers)
 {
 	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=send,byte=600000")
 		 "|NCCL_DYNAMIC_CHUNK_SIZE=262144", control_gone, NULL);
@@ -336,16 +329,4 @@ peers(void **state)
 	must_say("data-closed", STRICT FAULT("data-close:role=recv,byte=0"), silence, NULL);
 	must_pass(STRICT FAULT("half-open:role=recv"), silence, NULL);
 	must_pass(STRICT FAULT("kill:role=send,req=2,byte=100"), loses_its_peer, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(peers),
-		cmocka_unit_test(lost_connections),
-		cmocka_unit_test(a_header_that_cannot_be_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

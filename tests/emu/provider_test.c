@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tcpx provider over the software plugin: both ends of channels in one process, every kind
  * of fault. Each run is a child, since the plugin initialises once a process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,23 +342,20 @@ is_refused(void *arg)
 
 /* ---- tests ------------------------------------------------------------------------------- */
 
-static void
-random_messages(void **state)
+TEST(random_messages)
 {
 	struct run runs[] = { { .channels = 1 }, { .channels = 4, .messages = 40 },
 			      { .channels = 2, .chunk = 65536, .window = 3, .messages = 200 },
 			      { .channels = 1, .slow = true },
 			      { .channels = 1, .len_max = 1, .messages = 300 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		must_pass(ON_HOST BE_FAITHFUL, moves, &runs[i]);
 		must_pass(ON_HOST BE_STRICT SOCKETS, moves, &runs[i]);
 	}
 }
 
-static void
-whatever_way_it_comes(void **state)
+TEST(whatever_way_it_comes)
 {
 	static const char *const envs[] = {
 		ON_HOST BE_STRICT FAULT("frag-odd-even"), ON_HOST BE_STRICT FAULT("frag-align"),
@@ -377,7 +370,6 @@ whatever_way_it_comes(void **state)
 	struct run small = { .len_max = 2000, .messages = 30 };
 	struct run prompt = { .channels = 2, .chunk = 131072, .messages = 60 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(envs) / sizeof(envs[0]); i++)
 		must_pass(envs[i], moves, &r);
 	must_pass(ON_HOST BE_STRICT "|TCPX_EMU_POOL=400", moves, &prompt); /* few pages */
@@ -394,78 +386,52 @@ ends(const char *env, struct run *r, int code)
 	must_say(text, env, breaks, r);
 }
 
-static void
-what_goes_wrong_ends_the_channel(void **state)
+TEST(what_goes_wrong_ends_the_channel)
 {
 	struct run r = { .messages = 30 }, silence = { .messages = 30, .deadline_ms = 700 };
 
-	(void)state;
 	ends(ON_HOST BE_FAITHFUL FAULT("data-close:req=5,role=send"), &silence, TCPX_ECHANNEL);
 	ends(ON_HOST BE_FAITHFUL FAULT("half-open:req=5"), &silence, TCPX_ECHANNEL);
 	ends(ON_HOST BE_FAITHFUL FAULT("size-smaller:req=5"), &r, TCPX_EFRAME);
 	ends(ON_HOST BE_FAITHFUL FAULT("size-larger:req=5"), &r, TCPX_EFRAME);
 }
 
-static void
-the_peers_control_connection_closes(void **state)
+TEST(the_peers_control_connection_closes)
 {
 	struct run r = { .messages = 30 };
 	struct outcome o;
 
-	(void)state;
 	o = run_child(ON_HOST BE_FAITHFUL FAULT("ctrl-close:req=5"), breaks, &r);
 	assert_int_equal(o.status, 0);
 	assert_true(said(&o, "ended -"));
 }
 
 /* Who compares nothing would not notice: so the comparing works. */
-static void
-wrong_bytes_are_seen(void **state)
+TEST(wrong_bytes_are_seen)
 {
 	struct run r = { .messages = 30, .len_max = 65536 };
 	struct outcome o;
 
-	(void)state;
 	o = run_child(ON_HOST BE_FAITHFUL FAULT("flip-byte:req=5,byte=0"), moves, &r);
 	assert_int_equal(o.status, 2 << 8);
 }
 
-static void
-set_up_may_fail(void **state)
+TEST(set_up_may_fail)
 {
 	struct run r = { .channels = 2 };
 
-	(void)state;
 	must_pass(ON_HOST BE_FAITHFUL FAULT("connect-error"), is_refused, &r);
 	must_pass(ON_HOST BE_FAITHFUL FAULT("accept-error"), is_refused, &r);
 	must_pass(ON_HOST BE_FAITHFUL FAULT("rules-exhausted"), is_refused, &r);
 }
 
 /* Strict: a mistake of ours would end the child. */
-static void
-closing_in_the_middle_is_clean(void **state)
+TEST(closing_in_the_middle_is_clean)
 {
-	(void)state;
 	for (unsigned stop = 1; stop < 40; stop = stop * 2 + 1) {
 		struct run r = { .channels = 2, .messages = 60, .stop = stop, .slow = stop & 4 };
 
 		must_pass(ON_HOST BE_STRICT SOCKETS, moves, &r);
 		must_pass(ON_HOST BE_STRICT FAULT("ack-delay:ms=200"), moves, &r);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_messages),
-		cmocka_unit_test(whatever_way_it_comes),
-		cmocka_unit_test(what_goes_wrong_ends_the_channel),
-		cmocka_unit_test(the_peers_control_connection_closes),
-		cmocka_unit_test(wrong_bytes_are_seen),
-		cmocka_unit_test(set_up_may_fail),
-		cmocka_unit_test(closing_in_the_middle_is_clean),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

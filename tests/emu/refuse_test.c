@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The emulator refuses what the real plugin refuses, with a message that names the mistake. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,8 +191,7 @@ static const struct {
 	{ "init-twice", init_twice },
 };
 
-static void
-what_the_real_one_refuses(void **state)
+TEST(what_the_real_one_refuses)
 {
 	for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		must_say(refused[i].name, STRICT, refused[i].body, NULL);
@@ -220,8 +215,7 @@ init_works(void *arg)
 	return 0;
 }
 
-static void
-bad_environments(void **state)
+TEST(bad_environments)
 {
 	must_say("no-chunk-size", HOST "NCCL_DYNAMIC_CHUNK_SIZE=", init_fails, NULL);
 	must_say("no-sockets", HOST "NCCL_SOCKET_NTHREADS=9", init_fails, NULL);
@@ -238,8 +232,7 @@ bad_environments(void **state)
 }
 
 /* The real plugin passes over these, or takes what a value begins with. */
-static void
-lenient_environments(void **state)
+TEST(lenient_environments)
 {
 	must_pass(HOST "NCCL_GPUDIRECTTCPX_SCHED_ALG=foo", init_works, NULL);
 	must_pass(HOST "NCCL_GPUDIRECTTCPX_SCHED_ALG=katy", init_works, NULL);
@@ -298,8 +291,7 @@ moves_one_with_a_last_wish(void *arg)
 	return moves_one(arg);
 }
 
-static void
-what_a_line_names(void **state)
+TEST(what_a_line_names)
 {
 	tells("/nonexistent.so", 0, "TCPX_CUDA_LIBRARY=/nonexistent.so", listens);
 	tells("connection refused, 3 of 3", 0, STRICT "|TCPX_EMU_FAULT=connect-refused:n=3", moves_one);
@@ -307,17 +299,4 @@ what_a_line_names(void **state)
 	      FAITHFUL "|TCPX_EMU_GPU=5", moves_one);
 	/* exit(), as by the real plugin */
 	tells("the client's atexit", 1, FAITHFUL "|TCPX_EMU_GPU=5", moves_one_with_a_last_wish);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_real_one_refuses),
-		cmocka_unit_test(bad_environments),
-		cmocka_unit_test(lenient_environments),
-		cmocka_unit_test(what_a_line_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

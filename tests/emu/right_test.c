@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A correct client moves its bytes: in every mode, over every kind of
  * memory, on many comms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -36,8 +32,7 @@ move(void *arg)
 	return right ? 0 : 3;
 }
 
-static void
-random_sizes(void **state)
+TEST(random_sizes)
 {
 	for (unsigned comms = 1; comms <= 8; comms *= 2) {
 		struct work w = { comms, 40, CHUNK, false, 100 + comms, false, 0 };
@@ -75,8 +70,7 @@ takes(void *arg)
 	return 0;
 }
 
-static void
-what_the_real_one_takes(void **state)
+TEST(what_the_real_one_takes)
 {
 	must_say("consume-send", STRICT, takes, NULL);
 	must_say("consume-send", FAITHFUL, takes, NULL);
@@ -100,8 +94,7 @@ connects_after_a_failure(void *arg)
 	return 0;
 }
 
-static void
-a_failed_connect_may_be_repeated(void **state)
+TEST(a_failed_connect_may_be_repeated)
 {
 	must_pass(STRICT "|TCPX_EMU_FAULT=connect-error:comm=0", connects_after_a_failure, NULL);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=connect-error:comm=0", connects_after_a_failure, NULL);
@@ -132,14 +125,12 @@ pairs_come_and_go(void *arg)
 	return 0;
 }
 
-static void
-nothing_is_left_of_a_pair(void **state)
+TEST(nothing_is_left_of_a_pair)
 {
 	must_pass(FAITHFUL "|NCCL_NSOCKS_PERTHREAD=1", pairs_come_and_go, NULL);
 }
 
-static void
-software_gpu(void **state)
+TEST(software_gpu)
 {
 	struct work w = { 2, 30, CHUNK, false, 5, false, 0 };
 	char env[1024];
@@ -200,8 +191,7 @@ beside_a_kernel(void *arg)
 	return right ? 0 : 3;
 }
 
-static void
-copies_do_not_wait_for_kernels(void **state)
+TEST(copies_do_not_wait_for_kernels)
 {
 	struct work w = { 8, 6, 64 << 10, false, 11, false, 0 };
 	char env[1024];
@@ -211,16 +201,14 @@ copies_do_not_wait_for_kernels(void **state)
 	must_pass(env, beside_a_kernel, &w);
 }
 
-static void
-a_chunk_for_each_socket(void **state)
+TEST(a_chunk_for_each_socket)
 {
 	struct work w = { 1, 20, 4 * CHUNK, false, 6, false, 0 };
 
 	must_pass(HOST "TCPX_EMU_POOL=40000", move, &w);
 }
 
-static void
-few_pages(void **state)
+TEST(few_pages)
 {
 	struct work w = { 1, 60, 256 << 10, false, 7, false, 0 };
 
@@ -228,8 +216,7 @@ few_pages(void **state)
 	must_pass(STRICT "|TCPX_EMU_POOL=600|NCCL_NSOCKS_PERTHREAD=1", move, &w);
 }
 
-static void
-one_socket_and_announced_receives(void **state)
+TEST(one_socket_and_announced_receives)
 {
 	struct work w = { 2, 40, CHUNK, false, 8, false, 0 };
 
@@ -259,8 +246,7 @@ table(void *arg)
 	return 0;
 }
 
-static void
-only_version_7_is_exported(void **state)
+TEST(only_version_7_is_exported)
 {
 	must_pass(STRICT, table, NULL);
 }
@@ -289,8 +275,7 @@ hand_over(void *arg)
 	return 0;
 }
 
-static void
-a_comm_may_change_hands(void **state)
+TEST(a_comm_may_change_hands)
 {
 	must_pass(STRICT, hand_over, NULL);
 }
@@ -310,29 +295,7 @@ dereg_after_close(void *arg)
 	return 0;
 }
 
-static void
-registrations_outlive_their_comm(void **state)
+TEST(registrations_outlive_their_comm)
 {
 	must_pass(STRICT, dereg_after_close, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_version_7_is_exported),
-		cmocka_unit_test(random_sizes),
-		cmocka_unit_test(what_the_real_one_takes),
-		cmocka_unit_test(a_failed_connect_may_be_repeated),
-		cmocka_unit_test(nothing_is_left_of_a_pair),
-		cmocka_unit_test(software_gpu),
-		cmocka_unit_test(copies_do_not_wait_for_kernels),
-		cmocka_unit_test(a_chunk_for_each_socket),
-		cmocka_unit_test(few_pages),
-		cmocka_unit_test(one_socket_and_announced_receives),
-		cmocka_unit_test(a_comm_may_change_hands),
-		cmocka_unit_test(registrations_outlive_their_comm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of docs/emulator.md ("Row by row") that no other test has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +59,7 @@ host_receive(void *arg)
 	return 0;
 }
 
-static void
-a_host_receive_lands_in_place(void **state)
+TEST(a_host_receive_lands_in_place)
 {
 	must_say("host-receive", FAITHFUL, host_receive, NULL);
 }
@@ -149,8 +144,7 @@ closes_with_a_posted_receive(void *arg)
 	return 0;
 }
 
-static void
-what_stands_still_is_named(void **state)
+TEST(what_stands_still_is_named)
 {
 	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20", never_tests, NULL);
 	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20|TCPX_EMU_POOL=10", no_page, NULL);
@@ -178,8 +172,7 @@ pointers_return(void *arg)
 	return 0;
 }
 
-static void
-request_pointers_have_a_period(void **state)
+TEST(request_pointers_have_a_period)
 {
 	bool sixteen = true, none = false;
 
@@ -201,8 +194,7 @@ asks_for_a_size(void *arg)
 	return 0;
 }
 
-static void
-sizes_are_not_given(void **state)
+TEST(sizes_are_not_given)
 {
 	bool left = true, rubbish = false;
 
@@ -224,8 +216,7 @@ a_gpu_for_a_nic(void *arg)
 	return 0;
 }
 
-static void
-a_dev_is_a_nic(void **state)
+TEST(a_dev_is_a_nic)
 {
 	bool listens = true, connects = false;
 
@@ -360,8 +351,7 @@ count_too_early(void *arg)
 	return 0;
 }
 
-static void
-what_is_none_is_named(void **state)
+TEST(what_is_none_is_named)
 {
 	bool of_listen = true, of_none = false;
 
@@ -394,25 +384,8 @@ two_megabytes(void *arg)
 	return 0;
 }
 
-static void
-chunk_times_sockets_is_no_mistake(void **state)
+TEST(chunk_times_sockets_is_no_mistake)
 {
 	must_pass(STRICT "|TCPX_EMU_POOL=60000", two_megabytes, NULL);
 	must_pass(FAITHFUL "|TCPX_EMU_POOL=60000", two_megabytes, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_host_receive_lands_in_place),
-		cmocka_unit_test(what_stands_still_is_named),
-		cmocka_unit_test(request_pointers_have_a_period),
-		cmocka_unit_test(sizes_are_not_given),
-		cmocka_unit_test(a_dev_is_a_nic),
-		cmocka_unit_test(what_is_none_is_named),
-		cmocka_unit_test(chunk_times_sockets_is_no_mistake),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fragments are cut: the pure rule by itself, and its effect on a client. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
-#include <cmocka.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -45,8 +41,7 @@ cut_all(const struct emu_fault *f, uint64_t seed, uint32_t len)
 	return s.made;
 }
 
-static void
-any_shape_covers_a_chunk(void **state)
+TEST(any_shape_covers_a_chunk)
 {
 	uint64_t rng = 11;
 
@@ -69,8 +64,7 @@ any_shape_covers_a_chunk(void **state)
 	assert_int_equal(cut_all(NULL, 1, 2048 * EMU_PAGE), 2048);
 }
 
-static void
-a_count_is_kept_over_all_chunks(void **state)
+TEST(a_count_is_kept_over_all_chunks)
 {
 	for (int64_t n = 2000; n <= 2049; n += 7) {
 		struct emu_fault f = fault(EMU_FAULT_FRAG_COUNT, n);
@@ -90,8 +84,7 @@ a_count_is_kept_over_all_chunks(void **state)
 	}
 }
 
-static void
-a_seed_repeats(void **state)
+TEST(a_seed_repeats)
 {
 	struct emu_shape a, b;
 
@@ -155,8 +148,7 @@ moves_many(void *arg)
 	return 0;
 }
 
-static void
-a_client_takes_any_shape(void **state)
+TEST(a_client_takes_any_shape)
 {
 	struct shape_case ones = { 2000, 2000, 1, false }, large = { 4095 * 20 + 3, 21, 4095, false };
 	struct shape_case most = { CHUNK, 2047, 0, false }, two = { 2 * CHUNK, 2048, 0, false };
@@ -181,26 +173,11 @@ a_client_takes_any_shape(void **state)
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-count:n=2048", moves_so, &two);
 }
 
-static void
-too_many_fragments_end_the_process(void **state)
+TEST(too_many_fragments_end_the_process)
 {
 	struct shape_case one = { CHUNK, 0, 0, false }, two = { 2 * CHUNK, 0, 0, false };
 
 	must_exit("task-fragments", FAITHFUL "|TCPX_EMU_FAULT=frag-count:n=2048", moves_so, &one);
 	must_exit("request-fragments", FAITHFUL "|TCPX_EMU_FAULT=frag-count:n=2049", moves_so,
 		  &two);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_shape_covers_a_chunk),
-		cmocka_unit_test(a_count_is_kept_over_all_chunks),
-		cmocka_unit_test(a_seed_repeats),
-		cmocka_unit_test(a_client_takes_any_shape),
-		cmocka_unit_test(too_many_fragments_end_the_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

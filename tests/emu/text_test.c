@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts that describe NICs and faults, and the ring of requests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these first */
+#include "cases.h"
+
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +11,7 @@
 #include "emu/rng.h"
 #include "emu/topology.h"
 
-static void
-nics_are_sorted_and_have_defaults(void **state)
+TEST(nics_are_sorted_and_have_defaults)
 {
 	char why[EMU_WHY_BYTES] = "";
 	struct emu_topology t;
@@ -38,8 +33,7 @@ nics_are_sorted_and_have_defaults(void **state)
 	assert_true(t.nic[2].pci[0] == '/');
 }
 
-static void
-a_file_is_the_same_text_in_lines(void **state)
+TEST(a_file_is_the_same_text_in_lines)
 {
 	char why[EMU_WHY_BYTES] = "";
 	struct emu_topology t;
@@ -51,8 +45,7 @@ a_file_is_the_same_text_in_lines(void **state)
 	assert_int_equal(t.nic[0].gpus, 1);
 }
 
-static void
-bad_nics_are_named(void **state)
+TEST(bad_nics_are_named)
 {
 	static const struct {
 		const char *text, *why;
@@ -90,8 +83,7 @@ selected(const char *list)
 	return t.count;
 }
 
-static void
-interfaces_are_selected_by_prefix(void **state)
+TEST(interfaces_are_selected_by_prefix)
 {
 	assert_int_equal(selected("eth"), 3);
 	assert_int_equal(selected("eth1"), 2);
@@ -102,8 +94,7 @@ interfaces_are_selected_by_prefix(void **state)
 	assert_int_equal(selected("=eth"), 0);
 }
 
-static void
-faults_are_found_by_whom_they_mean(void **state)
+TEST(faults_are_found_by_whom_they_mean)
 {
 	struct emu_faults f;
 	char why[200] = "";
@@ -125,8 +116,7 @@ faults_are_found_by_whom_they_mean(void **state)
 	assert_true(emu_faults_parse("", 4, &f, why, sizeof(why)) && f.count == 0);
 }
 
-static void
-every_fault_has_its_name(void **state)
+TEST(every_fault_has_its_name)
 {
 	struct emu_faults f;
 	char why[200] = "";
@@ -137,8 +127,7 @@ every_fault_has_its_name(void **state)
 	}
 }
 
-static void
-bad_faults_are_named(void **state)
+TEST(bad_faults_are_named)
 {
 	static const char *const bad[] = { "kil", "kill:req", "kill:req=", "kill:req=1x",
 					   "kill:role=both", "kill:size=1", "kill:req=-1",
@@ -158,8 +147,7 @@ bad_faults_are_named(void **state)
 			fail_msg("%s is taken", bad[i]);
 }
 
-static void
-a_fault_that_did_not_happen_is_known(void **state)
+TEST(a_fault_that_did_not_happen_is_known)
 {
 	struct emu_faults f;
 	char why[200] = "";
@@ -173,8 +161,7 @@ a_fault_that_did_not_happen_is_known(void **state)
 }
 
 /* Any order of legal moves keeps the marks in order, and each request in one state. */
-static void
-the_ring_holds_sixteen(void **state)
+TEST(the_ring_holds_sixteen)
 {
 	struct emu_ring r = { 0, 0, 0, 0, 0 };
 	uint64_t rng = 4;
@@ -208,22 +195,4 @@ the_ring_holds_sixteen(void **state)
 		assert_int_equal(in_state[EMU_POSTED], r.tail - r.active);
 		assert_int_equal(emu_ring_state(&r, r.tail), EMU_FREE);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nics_are_sorted_and_have_defaults),
-		cmocka_unit_test(a_file_is_the_same_text_in_lines),
-		cmocka_unit_test(bad_nics_are_named),
-		cmocka_unit_test(interfaces_are_selected_by_prefix),
-		cmocka_unit_test(faults_are_found_by_whom_they_mean),
-		cmocka_unit_test(every_fault_has_its_name),
-		cmocka_unit_test(bad_faults_are_named),
-		cmocka_unit_test(a_fault_that_did_not_happen_is_known),
-		cmocka_unit_test(the_ring_holds_sixteen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,14 +174,12 @@ gpu_is_right(uint32_t seed)
 	}
 }
 
-static void
-a_full_gpu_still_moves_what_it_holds(void **state)
+TEST(a_full_gpu_still_moves_what_it_holds)
 {
 	CUdeviceptr taken[64] = { 0 };
 	size_t left, total, part;
 	int n = 0;
 
-	(void)state;
 	for (part = (size_t)64 << 30; part >= 2u << 20 && n < 64;)
 		if (bed.cu.cuMemAlloc(&taken[n], part) == CUDA_SUCCESS)
 			n++;
@@ -218,8 +216,7 @@ gather(tcpx_xfer **x, const char *what, uint64_t began_ms)
 	return failed;
 }
 
-static void
-a_gpu_that_hangs_ends_its_transfers_only(void **state)
+TEST(a_gpu_that_hangs_ends_its_transfers_only)
 {
 	tcpx_xfer *x[POSTED];
 	CUdeviceptr flag = (CUdeviceptr)(uintptr_t)bed.flag;
@@ -227,7 +224,6 @@ a_gpu_that_hangs_ends_its_transfers_only(void **state)
 	uint64_t began_ms;
 	int units;
 
-	(void)state;
 	cuda_ok(cuDeviceGetAttribute(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
 	*(volatile uint32_t *)bed.flag = 0;
 	cuda_ok(cuLaunchKernel(kernel("spin"), (unsigned)units * 2, 1, 1, 1024, 1, 1, 0, bed.stream,
@@ -246,13 +242,11 @@ a_gpu_that_hangs_ends_its_transfers_only(void **state)
 	gpu_is_right(23);
 }
 
-static void
-a_gpu_that_dies_ends_its_transfers_only(void **state)
+TEST(a_gpu_that_dies_ends_its_transfers_only)
 {
 	tcpx_xfer *x[POSTED];
 	uint64_t began_ms = now_ms(), id;
 
-	(void)state;
 	for (int i = 0; i < POSTED; i++)
 		x[i] = post_gpu(i);
 	cuda_ok(cuLaunchKernel(kernel("die"), 1, 1, 1, 1, 1, 1, 0, bed.stream, NULL, NULL));
@@ -272,16 +266,10 @@ a_gpu_that_dies_ends_its_transfers_only(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_full_gpu_still_moves_what_it_holds),
-		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
-		cmocka_unit_test(a_gpu_that_dies_ends_its_transfers_only),
-	};
-
 	alarm(LIMIT_S);
 	if (tcpx_cuda_api_load(TCPX_CUDA_LIBRARY, &bed.cu) != 0) {
 		puts("skipped: no GPU here");
 		return EXIT_SKIP;
 	}
-	return cmocka_run_group_tests(tests, begin, end);
+	return run_cases(begin, end);
 }

@@ -15,8 +15,7 @@ parse(const char *text)
 	return m;
 }
 
-static void
-a3_high_is_what_it_is(void **state)
+TEST(a3_high_is_what_it_is)
 {
 	struct tcpx_machine m;
 	struct tcpx_cpuset cpus;
@@ -44,8 +43,7 @@ a3_high_is_what_it_is(void **state)
 	tcpx_machine_fini(&m);
 }
 
-static void
-lines_may_come_in_any_order_but_irqs_after_their_nic(void **state)
+TEST(lines_may_come_in_any_order_but_irqs_after_their_nic)
 {
 	struct tcpx_machine a = parse("nic eth10 node 0\nnic eth2 node 8 rx 2\n"
 				      "irq eth10 rx 0 at 9\nirq eth2 rx 0-1 at 3\n"
@@ -62,8 +60,7 @@ lines_may_come_in_any_order_but_irqs_after_their_nic(void **state)
 	tcpx_machine_fini(&b);
 }
 
-static void
-words_say_what_they_say(void **state)
+TEST(words_say_what_they_say)
 {
 	struct tcpx_machine m = parse(
 		"# a comment\n\nmachine box\t# another\n"
@@ -97,8 +94,7 @@ words_say_what_they_say(void **state)
 	tcpx_machine_fini(&m);
 }
 
-static void
-what_is_wrong_is_refused_with_its_line(void **state)
+TEST(what_is_wrong_is_refused_with_its_line)
 {
 	static const struct {
 		const char *text, *says;
@@ -174,8 +170,7 @@ what_is_wrong_is_refused_with_its_line(void **state)
 	tcpx_log_sink(NULL, NULL);
 }
 
-static void
-a_path_tells_the_device(void **state)
+TEST(a_path_tells_the_device)
 {
 	struct tcpx_machine m = parse("nic e path pci0000:00/0000:00:01.0/0000:06:00.0\n"
 				      "gpu 0 pci 0000:05:00.0 path pci0000:00/0000:05:00.0\n");
@@ -186,8 +181,7 @@ a_path_tells_the_device(void **state)
 	tcpx_machine_fini(&m);
 }
 
-static void
-names_compare_by_their_numbers(void **state)
+TEST(names_compare_by_their_numbers)
 {
 	assert_true(tcpx_machine_name_compare("eth2", "eth10") < 0);
 	assert_true(tcpx_machine_name_compare("eth10", "eth2") > 0);
@@ -195,19 +189,4 @@ names_compare_by_their_numbers(void **state)
 	assert_true(tcpx_machine_name_compare("eth1", "eth1") == 0);
 	assert_true(tcpx_machine_name_compare("eth", "eth1") < 0);
 	assert_true(tcpx_machine_name_compare("a9", "b1") < 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a3_high_is_what_it_is),
-		cmocka_unit_test(lines_may_come_in_any_order_but_irqs_after_their_nic),
-		cmocka_unit_test(words_say_what_they_say),
-		cmocka_unit_test(what_is_wrong_is_refused_with_its_line),
-		cmocka_unit_test(a_path_tells_the_device),
-		cmocka_unit_test(names_compare_by_their_numbers),
-	};
-
-	return cmocka_run_group_tests_name("machine/spec", tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each table says of a communicator: its number, and its trafficClass as the weight of its
  * connections. Pipes are this file's own. */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "net/plugin/nccl_net.h"
 #include "nccl/hub.h"
@@ -178,46 +174,6 @@ play(int version, uint64_t id, struct nccl_comm_config *config)
 	assert_int_equal(ncclNetPlugin_v9.close_listen(listen), 0);
 }
 
-static void
-a_class_is_a_weight(void **state)
-{
-	static const struct {
-		int class;
-		uint32_t weight;
-	} of[] = { { NCCL_TRAFFIC_CLASS_UNDEF, 1 }, { 0, 1 }, { 1, 1 }, { 4, 4 }, { 16, 16 },
-		   { 17, 16 }, { 255, 16 }, { INT32_MIN, 1 }, { INT32_MAX, 16 } };
-
-	for (int version = 9; version <= 12; version++) {
-		for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-			struct nccl_comm_config config = { of[i].class };
-
-			play(version, 1, &config);
-			assert_int_equal(connected.weight, version == 9 ? 1 : of[i].weight);
-		}
-		play(version, 1, NULL);
-		assert_int_equal(connected.weight, 1);
-	}
-}
-
-/* Tables before v11 do not say which communicator it is. */
-static void
-both_ends_know_the_communicator(void **state)
-{
-	static const uint64_t ids[] = { 1, 0xd1ce, 0xfedcba9876543210, UINT64_MAX, 0,
-					0xff00000000000000 };
-	struct nccl_comm_config config = { 7 };
-
-	for (int version = 9; version <= 12; version++)
-		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-			uint64_t id = version < 11 ? 0 : ids[i] % (1ull << 56);
-
-			play(version, ids[i], &config);
-			assert_int_equal(listened.id, id);
-			assert_int_equal(connected.id, id);
-			assert_int_equal(connected.weight, version == 9 ? 1 : 7);
-		}
-}
-
 static void __attribute__((format(printf, 5, 6)))
 count_line(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
 	   const char *fmt, ...)
@@ -231,9 +187,9 @@ count_line(enum nccl_log_level level, unsigned long subsys, const char *file, in
 	lines++;
 }
 
-/* As some versions of NCCL do, where a communicator was split off. The other one goes on. */
-static void
-a_context_ended_twice_takes_nothing_from_another(void **state)
+/* Runs first: tables before v11 end no context. Some versions of NCCL do this where a communicator
+ * was split off. The other one goes on. */
+TEST(a_context_ended_twice_takes_nothing_from_another)
 {
 	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 }, left[NCCL_HANDLE_BYTES] = { 0 };
 	void *ctx, *comm = NULL, *listen;
@@ -266,8 +222,7 @@ a_context_ended_twice_takes_nothing_from_another(void **state)
 }
 
 /* NCCL up to 2.29 ends a context also where init() has failed. It is no communicator's. */
-static void
-a_context_that_is_null_ends_nothing(void **state)
+TEST(a_context_that_is_null_ends_nothing)
 {
 	void *ctx;
 
@@ -284,8 +239,7 @@ a_context_that_is_null_ends_nothing(void **state)
 }
 
 /* Contexts that ended too often are no debt of the next communicator. What was made before goes on. */
-static void
-calls_after_the_last_finalize_are_answered(void **state)
+TEST(calls_after_the_last_finalize_are_answered)
 {
 	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 };
 	void *ctx, *listen, *comm, *mhandle;
@@ -321,8 +275,7 @@ calls_after_the_last_finalize_are_answered(void **state)
 }
 
 /* NULL as nothing at all: not closed, not deregistered. */
-static void
-nothing_is_closed_without_an_error(void **state)
+TEST(nothing_is_closed_without_an_error)
 {
 	closed = 0;
 	assert_int_equal(ncclNetPlugin_v12.close_send(NULL), 0);
@@ -331,9 +284,46 @@ nothing_is_closed_without_an_error(void **state)
 	assert_int_equal(closed, 0);
 }
 
+TEST(a_class_is_a_weight)
+{
+	static const struct {
+		int class;
+		uint32_t weight;
+	} of[] = { { NCCL_TRAFFIC_CLASS_UNDEF, 1 }, { 0, 1 }, { 1, 1 }, { 4, 4 }, { 16, 16 },
+		   { 17, 16 }, { 255, 16 }, { INT32_MIN, 1 }, { INT32_MAX, 16 } };
+
+	for (int version = 9; version <= 12; version++) {
+		for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+			struct nccl_comm_config config = { of[i].class };
+
+			play(version, 1, &config);
+			assert_int_equal(connected.weight, version == 9 ? 1 : of[i].weight);
+		}
+		play(version, 1, NULL);
+		assert_int_equal(connected.weight, 1);
+	}
+}
+
+/* Tables before v11 do not say which communicator it is. */
+TEST(both_ends_know_the_communicator)
+{
+	static const uint64_t ids[] = { 1, 0xd1ce, 0xfedcba9876543210, UINT64_MAX, 0,
+					0xff00000000000000 };
+	struct nccl_comm_config config = { 7 };
+
+	for (int version = 9; version <= 12; version++)
+		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+			uint64_t id = version < 11 ? 0 : ids[i] % (1ull << 56);
+
+			play(version, ids[i], &config);
+			assert_int_equal(listened.id, id);
+			assert_int_equal(connected.id, id);
+			assert_int_equal(connected.weight, version == 9 ? 1 : 7);
+		}
+}
+
 /* Each line goes nowhere, that of the library and those of failures too. */
-static void
-a_logger_may_be_absent(void **state)
+TEST(a_logger_may_be_absent)
 {
 	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 };
 	void *ctx, *comm, *mhandle;
@@ -346,21 +336,4 @@ a_logger_may_be_absent(void **state)
 	tcpx_nccl_info("no line %d", 1);
 	assert_int_equal(ncclNetPlugin_v12.close_send(comm), 0);
 	assert_int_equal(ncclNetPlugin_v12.finalize(ctx), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* first: tables before v11 end no context */
-		cmocka_unit_test(a_context_ended_twice_takes_nothing_from_another),
-		cmocka_unit_test(a_context_that_is_null_ends_nothing),
-		cmocka_unit_test(calls_after_the_last_finalize_are_answered),
-		cmocka_unit_test(nothing_is_closed_without_an_error),
-		cmocka_unit_test(a_class_is_a_weight),
-		cmocka_unit_test(both_ends_know_the_communicator),
-		cmocka_unit_test(a_logger_may_be_absent),
-	};
-
-	return cmocka_run_group_tests_name("nccl/communicator", tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NCCL plans by: how many devices there are, of which NIC each is, and what share of it. */
+#include "cases.h"
+
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "nccl/device.h"
 
@@ -35,8 +31,7 @@ make_all(void)
 }
 
 /* At least 8, and each NIC has as many as the others. */
-static void
-each_nic_has_as_many_devices(void **state)
+TEST(each_nic_has_as_many_devices)
 {
 	static const size_t counts[] = { 0, 8, 8, 9, 8, 10, 12, 14, 8, 9 };
 
@@ -46,8 +41,7 @@ each_nic_has_as_many_devices(void **state)
 }
 
 /* Devices of one guid and port share a bandwidth in NCCL's search, and of one name a line in its log. */
-static void
-devices_of_a_nic_are_distinct(void **state)
+TEST(devices_of_a_nic_are_distinct)
 {
 	make_all();
 	for (int i = 0; i < COUNT; i++)
@@ -61,8 +55,7 @@ devices_of_a_nic_are_distinct(void **state)
 }
 
 /* NCCL takes 0 and less for 10 Gb/s. */
-static void
-each_device_has_its_share_of_the_speed(void **state)
+TEST(each_device_has_its_share_of_the_speed)
 {
 	make_all();
 	for (int i = 0; i < COUNT; i++)
@@ -82,8 +75,7 @@ put_nic(const char *name, const char *target)
 }
 
 /* Devices of a NIC have its function; that of a virtio device is the one it is a child of. */
-static void
-each_device_has_the_pci_path_of_its_nic(void **state)
+TEST(each_device_has_the_pci_path_of_its_nic)
 {
 	static const char *const folders[] = { "pci", "pci/0000:00:04.0", "pci/0000:00:04.0/virtio1",
 					       "pci/0000:00:05.0" };
@@ -110,17 +102,4 @@ each_device_has_the_pci_path_of_its_nic(void **state)
 			assert_string_equal(props[i].pci_path, paths[i % NICS]);
 		else
 			assert_null(props[i].pci_path);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_nic_has_as_many_devices),
-		cmocka_unit_test(devices_of_a_nic_are_distinct),
-		cmocka_unit_test(each_device_has_its_share_of_the_speed),
-		cmocka_unit_test(each_device_has_the_pci_path_of_its_nic),
-	};
-
-	return cmocka_run_group_tests_name("nccl/device", tests, NULL, NULL);
 }

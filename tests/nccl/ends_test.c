@@ -3,16 +3,14 @@
  * Which end of a comm comes first, and which goes first: by the plugin's calls alone.
  * Usage: nccl_ends PLUGIN
  */
+#include "cases.h"
+
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "net/plugin/plug.h"
 #include "pair.h"
@@ -120,8 +118,7 @@ play_sends_first(struct rank *r)
 	return 0;
 }
 
-static void
-sends_wait_for_their_receives(void **state)
+TEST(sends_wait_for_their_receives)
 {
 	assert_true(pair_run(plugin, VERSION, play_sends_first, NULL));
 }
@@ -158,8 +155,7 @@ play_nobody(struct rank *r)
 	return result ? 0 : 4;
 }
 
-static void
-nobody_listens_is_an_error(void **state)
+TEST(nobody_listens_is_an_error)
 {
 	assert_true(pair_run(plugin, VERSION, play_nobody, NULL));
 }
@@ -194,8 +190,7 @@ play_changed(struct rank *r)
 	return 0;
 }
 
-static void
-a_handle_that_was_changed_is_refused(void **state)
+TEST(a_handle_that_was_changed_is_refused)
 {
 	assert_true(pair_run(plugin, VERSION, play_changed, NULL));
 }
@@ -244,8 +239,7 @@ play_outside(struct rank *r)
 	return 0;
 }
 
-static void
-a_message_outside_its_memory_is_refused(void **state)
+TEST(a_message_outside_its_memory_is_refused)
 {
 	assert_true(pair_run(plugin, VERSION, play_outside, NULL));
 }
@@ -283,8 +277,7 @@ play_close(struct rank *r)
 	return 0;
 }
 
-static void
-the_other_end_may_close_first(void **state)
+TEST(the_other_end_may_close_first)
 {
 	for (int i = 0; i < 10; i++)
 		assert_true(pair_run(plugin, VERSION, play_close, NULL));
@@ -328,8 +321,7 @@ play_gone(struct rank *r)
 	return r->me == 1 || said("closed by its receiver") ? 0 : 5;
 }
 
-static void
-a_comm_whose_receiver_has_gone_fails_with_its_message(void **state)
+TEST(a_comm_whose_receiver_has_gone_fails_with_its_message)
 {
 	assert_true(pair_run(plugin, VERSION, play_gone, NULL));
 }
@@ -358,8 +350,7 @@ play_last(struct rank *r)
 	return 0;
 }
 
-static void
-a_receiver_closes_with_its_last_message(void **state)
+TEST(a_receiver_closes_with_its_last_message)
 {
 	assert_true(pair_run(plugin, VERSION, play_last, NULL));
 }
@@ -406,8 +397,7 @@ play_killed(struct rank *r)
 	return 0;
 }
 
-static void
-a_killed_sender_is_an_error_of_the_receive(void **state)
+TEST(a_killed_sender_is_an_error_of_the_receive)
 {
 	assert_true(pair_run(plugin, VERSION, play_killed, NULL));
 }
@@ -446,8 +436,7 @@ play_one_session(struct rank *r)
 	return 0;
 }
 
-static void
-ranks_that_dial_each_other_have_one_session(void **state)
+TEST(ranks_that_dial_each_other_have_one_session)
 {
 	setenv("TCPX_CHANNELS", "3", 1);
 	setenv("TCPX_NARROW", "0", 1);
@@ -460,21 +449,9 @@ ranks_that_dial_each_other_have_one_session(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_wait_for_their_receives),
-		cmocka_unit_test(nobody_listens_is_an_error),
-		cmocka_unit_test(a_handle_that_was_changed_is_refused),
-		cmocka_unit_test(a_message_outside_its_memory_is_refused),
-		cmocka_unit_test(the_other_end_may_close_first),
-		cmocka_unit_test(a_comm_whose_receiver_has_gone_fails_with_its_message),
-		cmocka_unit_test(a_receiver_closes_with_its_last_message),
-		cmocka_unit_test(a_killed_sender_is_an_error_of_the_receive),
-		cmocka_unit_test(ranks_that_dial_each_other_have_one_session),
-	};
-
 	if (argc < 2)
 		return 2;
 	plugin = argv[1];
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

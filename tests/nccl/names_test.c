@@ -83,10 +83,8 @@ static const char *const lists[] = {
 };
 
 /* Where "^" takes what is left, the loopback and container networks are not in it. */
-static void
-the_nics_are_those_of_nccl(void **state)
+TEST(the_nics_are_those_of_nccl)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
 			bool aside = *lists[i] == '^' && (!strcmp(names[k], "lo") || !strcmp(names[k], "docker0"));
@@ -98,25 +96,21 @@ the_nics_are_those_of_nccl(void **state)
 }
 
 /* NCCL looks for NICs of its own where the list is one byte long. Where it has no name NCCL takes all, or none. */
-static void
-a_list_without_a_name_is_the_default(void **state)
+TEST(a_list_without_a_name_is_the_default)
 {
 	static const char *const none[] = { "e", "=", "^", ",", ",,", "=,", "^=,", ":1", "^:1,:" };
 	char setting[HUB_NICS_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
 		tcpx_nccl_hub_nics_setting(none[i], setting);
 		assert_string_equal(setting, "TCPX_NICS=");
 	}
 }
 
-static void
-a_list_that_is_too_long_is_cut(void **state)
+TEST(a_list_that_is_too_long_is_cut)
 {
 	char list[2 * HUB_NICS_BYTES], setting[HUB_NICS_BYTES];
 
-	(void)state;
 	memset(list, 'x', sizeof(list));
 	memcpy(list, "^=eth0,", 7);
 	list[sizeof(list) - 1] = '\0';
@@ -152,10 +146,8 @@ family_is(const char *nccl, const char *ours, const char *addr)
 	assert_string_equal(nic[0].addr, addr);
 }
 
-static void
-the_family_is_that_of_nccl(void **state)
+TEST(the_family_is_that_of_nccl)
 {
-	(void)state;
 	if (!loopback_has_ipv6()) {
 		print_message("# skipped: the loopback has no IPv6\n");
 		skip();
@@ -185,13 +177,11 @@ keep_last(enum nccl_log_level level, unsigned long subsys, const char *file, int
 }
 
 /* It may be why no NIC is left. */
-static void
-a_family_is_named_where_no_nic_is_left(void **state)
+TEST(a_family_is_named_where_no_nic_is_left)
 {
 	struct tcpx_nic_info nic[4];
 	size_t count = ARRAY_LEN(nic);
 
-	(void)state;
 	tcpx_nccl_say_to(keep_last);
 	setenv("NCCL_SOCKET_IFNAME", "=nosuch", 1);
 	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), -ENODEV);
@@ -206,10 +196,8 @@ a_family_is_named_where_no_nic_is_left(void **state)
 }
 
 /* A peer's name in it comes from a handle, and may be anything. */
-static void
-a_line_holds_nothing_that_commands_a_terminal(void **state)
+TEST(a_line_holds_nothing_that_commands_a_terminal)
 {
-	(void)state;
 	tcpx_nccl_say_to(keep_last);
 	tcpx_nccl_warn("send to %s failed", "h\033[31m\a\u202eost\xff");
 	assert_string_equal(last, "NET/tcpx-p2p : send to h?[31m??ost? failed");
@@ -221,14 +209,5 @@ a_line_holds_nothing_that_commands_a_terminal(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_nics_are_those_of_nccl),
-		cmocka_unit_test(a_list_without_a_name_is_the_default),
-		cmocka_unit_test(a_list_that_is_too_long_is_cut),
-		cmocka_unit_test(the_family_is_that_of_nccl),
-		cmocka_unit_test(a_family_is_named_where_no_nic_is_left),
-		cmocka_unit_test(a_line_holds_nothing_that_commands_a_terminal),
-	};
-
-	return cmocka_run_group_tests_name("nccl/names", tests, make_all, NULL);
+	return run_cases(make_all, NULL);
 }

@@ -16,8 +16,8 @@
 #include "nccl/hub.h"
 #include "proto/frame.h"
 
-static void
-a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
+TEST_WITH(a_senders_lane_has_the_weight_and_the_number_of_its_communicator,
+	  rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct hub near = { .engine = r->a, .name = "anna" };
@@ -49,8 +49,7 @@ a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
 }
 
 /* The session that stands is by the last of them. */
-static void
-any_address_of_a_ticket_leads_to_the_peer(void **state)
+TEST_WITH(any_address_of_a_ticket_leads_to_the_peer, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct hub near = { .engine = r->a, .name = "anna" };
@@ -84,8 +83,7 @@ any_address_of_a_ticket_leads_to_the_peer(void **state)
 }
 
 /* NCCL hands on what the other rank's net has made. */
-static void
-a_handle_that_is_no_ticket_is_named(void **state)
+TEST_WITH(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct hub near = { .engine = r->a, .name = "anna" };
@@ -106,8 +104,7 @@ a_handle_that_is_no_ticket_is_named(void **state)
 }
 
 /* No name is looked up, and no control character reaches NCCL's log. */
-static void
-a_ticket_that_was_changed_is_not_dialled(void **state)
+TEST_WITH(a_ticket_that_was_changed_is_not_dialled, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *name, *addrs;
@@ -176,8 +173,7 @@ refuse_one(int listener, char by[INET_ADDRSTRLEN])
 }
 
 /* Another process may be at one of its addresses, so each has its turn. */
-static void
-another_release_is_asked_once_by_each_address(void **state)
+TEST_WITH(another_release_is_asked_once_by_each_address, rig_setup, rig_teardown)
 {
 	static const char *const turns[] = { "127.0.9.8", "127.0.9.9", "127.0.9.10" };
 	struct rig *r = *state;
@@ -208,8 +204,7 @@ another_release_is_asked_once_by_each_address(void **state)
 
 /* A peer that takes the connection and says nothing has had all of TCPX_CONNECT_MS: a second dial would
  * make NCCL wait for as long again. */
-static void
-a_silent_peer_is_not_dialled_again(void **state)
+TEST(a_silent_peer_is_not_dialled_again)
 {
 	static const char *const soon[] = { "TCPX_CONNECT_MS=150", NULL };
 	struct hub near = { .engine = rig_open("anna", soon), .name = "anna" };
@@ -222,7 +217,6 @@ a_silent_peer_is_not_dialled_again(void **state)
 	unsigned dialled = 0;
 	struct pipe *tx;
 
-	(void)state;
 	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
 	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why));
 	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN)
@@ -237,8 +231,7 @@ a_silent_peer_is_not_dialled_again(void **state)
 	tcpx_close(near.engine);
 }
 
-static void
-a_ticket_names_the_addresses_that_there_are(void **state)
+TEST(a_ticket_names_the_addresses_that_there_are)
 {
 	static const struct {
 		const char *addr[3], *ticket;
@@ -252,7 +245,6 @@ a_ticket_names_the_addresses_that_there_are(void **state)
 	struct tcpx_nic_info nic[3];
 	char out[HUB_ADDRS_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memset(nic, 0, sizeof(nic));
 		for (int k = 0; k < 3; k++)
@@ -263,14 +255,12 @@ a_ticket_names_the_addresses_that_there_are(void **state)
 }
 
 /* The library takes a hint from it, too, by rules of its own. */
-static void
-an_engine_opens_whatever_nccl_reads(void **state)
+TEST(an_engine_opens_whatever_nccl_reads)
 {
 	static const char *const names[] = { "lo,", ",lo", "=lo,,", "^eth99,,", "x", "=", "^", ",", "lo:1" };
 	struct tcpx_nic_info nic[8];
 	size_t count;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(setenv("NCCL_SOCKET_IFNAME", names[i], 1), 0);
 		count = 8;
@@ -291,12 +281,10 @@ an_engine_opens_whatever_nccl_reads(void **state)
 }
 
 /* NCCL's setting is for its own pieces, and the plugin sets it. */
-static void
-nccls_pieces_are_no_size_of_chunks(void **state)
+TEST(nccls_pieces_are_no_size_of_chunks)
 {
 	struct hub *h;
 
-	(void)state;
 	assert_int_equal(setenv("NCCL_P2P_NET_CHUNKSIZE", "524288", 1), 0);
 	assert_ok(tcpx_nccl_hub_open(&h));
 	assert_int_equal(h->engine->limit.chunk, 0);
@@ -313,12 +301,10 @@ nccls_pieces_are_no_size_of_chunks(void **state)
 }
 
 /* The limits of the plugin hold whatever the environment says for other engines. */
-static void
-a_rank_keeps_neither_notes_nor_sends(void **state)
+TEST(a_rank_keeps_neither_notes_nor_sends)
 {
 	struct hub *h;
 
-	(void)state;
 	assert_int_equal(setenv("TCPX_NOTE_LIMIT", "100", 1), 0);
 	assert_ok(tcpx_nccl_hub_open(&h));
 	assert_int_equal(h->engine->limit.notes, 0);
@@ -329,12 +315,10 @@ a_rank_keeps_neither_notes_nor_sends(void **state)
 }
 
 /* gethostname() of glibc fails for it, after it has written what fits. */
-static void
-a_long_host_name_is_cut(void **state)
+TEST(a_long_host_name_is_cut)
 {
 	struct hub *h;
 
-	(void)state;
 	if (unshare(CLONE_NEWUTS) != 0) {
 		print_message("# skipped: no namespaces here\n");
 		skip();
@@ -344,26 +328,4 @@ a_long_host_name_is_cut(void **state)
 	assert_memory_equal(h->name, "ip-172-31-10-200:", 17);
 	tcpx_close(h->engine);
 	free(h);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_senders_lane_has_the_weight_and_the_number_of_its_communicator,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(any_address_of_a_ticket_leads_to_the_peer, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_ticket_that_was_changed_is_not_dialled, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(another_release_is_asked_once_by_each_address, rig_setup, rig_teardown),
-		cmocka_unit_test(a_silent_peer_is_not_dialled_again),
-		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
-		cmocka_unit_test(an_engine_opens_whatever_nccl_reads),
-		cmocka_unit_test(a_long_host_name_is_cut),
-		cmocka_unit_test(a_rank_keeps_neither_notes_nor_sends),
-		cmocka_unit_test(nccls_pieces_are_no_size_of_chunks),
-	};
-
-	return cmocka_run_group_tests_name("nccl/pipe", tests, NULL, NULL);
 }

@@ -4,17 +4,13 @@
  * comes: words of four bytes of data and a flag of four, and what has its flag must have its data. Another
  * thread of NCCL's registers memory with the same comm. Usage: nccl_readers PLUGIN
  */
+#include "cases.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "pair.h"
 
@@ -165,23 +161,17 @@ play(struct rank *r)
 	return !good;
 }
 
-static void
-what_has_its_flag_has_its_data(void **state)
+TEST(what_has_its_flag_has_its_data)
 {
-	(void)state;
 	assert_true(pair_run(plugin, 11, play, NULL));
 }
 
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_has_its_flag_has_its_data),
-	};
-
 	if (argc < 2)
 		return 2;
 	plugin = argv[1];
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-	return cmocka_run_group_tests_name("nccl/readers", tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory is registered once, however often NCCL registers it. The hub is this file's own. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "nccl/region.h"
 
@@ -82,8 +78,7 @@ is_there(uint64_t id)
 	return place[id - 1].there;
 }
 
-static void
-the_same_place_is_one_region_until_its_last_user(void **state)
+TEST_WITH(the_same_place_is_one_region_until_its_last_user, begin, NULL)
 {
 	struct region *first = get(64, 512), *second = get(64, 512), *third;
 	uint64_t id = first->id;
@@ -105,8 +100,7 @@ the_same_place_is_one_region_until_its_last_user(void **state)
 }
 
 /* Also where they begin at the same address, or end there. */
-static void
-places_that_overlap_are_regions_of_their_own(void **state)
+TEST_WITH(places_that_overlap_are_regions_of_their_own, begin, NULL)
 {
 	static const struct {
 		size_t at, len;
@@ -130,8 +124,7 @@ places_that_overlap_are_regions_of_their_own(void **state)
 	assert_null(all.first);
 }
 
-static void
-what_cannot_be_registered_leaves_nothing(void **state)
+TEST_WITH(what_cannot_be_registered_leaves_nothing, begin, NULL)
 {
 	struct region *r = get(0, 64), *other = NULL;
 
@@ -141,16 +134,4 @@ what_cannot_be_registered_leaves_nothing(void **state)
 	put(r);
 	put(r);
 	assert_null(all.first);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_same_place_is_one_region_until_its_last_user, begin),
-		cmocka_unit_test_setup(places_that_overlap_are_regions_of_their_own, begin),
-		cmocka_unit_test_setup(what_cannot_be_registered_leaves_nothing, begin),
-	};
-
-	return cmocka_run_group_tests_name("nccl/region", tests, NULL, NULL);
 }

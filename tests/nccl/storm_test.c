@@ -4,20 +4,18 @@
  * again in one process, connections that break, a process that exits at any moment.
  * Usage: nccl_storm PLUGIN [SEED [MOMENTS [VERSION]]]
  */
+#include "cases.h"
+
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "pair.h"
 
@@ -127,8 +125,7 @@ play_many(struct rank *r)
 	return !good;
 }
 
-static void
-connections_of_64_ranks_stand_at_once(void **state)
+TEST(connections_of_64_ranks_stand_at_once)
 {
 	assert_true(pair_run(plugin, version_of(0), play_many, NULL));
 }
@@ -217,8 +214,7 @@ play_rounds(struct rank *r)
 	return 3;
 }
 
-static void
-communicators_come_and_go_and_leave_nothing(void **state)
+TEST(communicators_come_and_go_and_leave_nothing)
 {
 	bool good;
 
@@ -272,8 +268,7 @@ play_breaks(struct rank *r)
 	return broken < 3;
 }
 
-static void
-connections_that_break_cost_no_byte(void **state)
+TEST(connections_that_break_cost_no_byte)
 {
 	assert_true(pair_run(plugin, version_of(0), play_breaks, NULL));
 }
@@ -305,8 +300,7 @@ play_aborts(struct rank *r)
 	return !good;
 }
 
-static void
-aborts_leave_memory_alone_while_connections_break(void **state)
+TEST(aborts_leave_memory_alone_while_connections_break)
 {
 	for (unsigned i = 1; i <= 3; i++)
 		assert_true(pair_run(plugin, version_of(i), play_aborts, NULL));
@@ -365,8 +359,7 @@ play_exit(struct rank *r)
 }
 
 /* A process that finds the other one gone while it meets it ends with 3. */
-static void
-a_process_exits_at_any_moment(void **state)
+TEST(a_process_exits_at_any_moment)
 {
 	for (uint32_t i = 0; i < moments; i++) {
 		uint32_t of = seed * 1000 + i;
@@ -378,14 +371,6 @@ a_process_exits_at_any_moment(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connections_of_64_ranks_stand_at_once),
-		cmocka_unit_test(communicators_come_and_go_and_leave_nothing),
-		cmocka_unit_test(connections_that_break_cost_no_byte),
-		cmocka_unit_test(aborts_leave_memory_alone_while_connections_break),
-		cmocka_unit_test(a_process_exits_at_any_moment),
-	};
-
 	if (argc < 2)
 		return 2;
 	plugin = argv[1];
@@ -400,5 +385,5 @@ main(int argc, char **argv)
 		return 2;
 	}
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

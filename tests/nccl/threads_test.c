@@ -4,17 +4,15 @@
  * progress thread, which posts and tests meanwhile. Several communicators of a process live side by side, and
  * come and go. Usage: nccl_threads PLUGIN any|ours [SEED [LIVES]]
  */
+#include "cases.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "pair.h"
 
@@ -289,10 +287,8 @@ play(struct rank *r)
 	return busy ? 0 : 2;
 }
 
-static void
-service_threads_work_beside_progress_threads(void **state)
+TEST(service_threads_work_beside_progress_threads)
 {
-	(void)state;
 	for (int version = 8; version <= 12; version += 4)
 		if (player_has(plugin, version))
 			assert_true(pair_run(plugin, version, play, NULL));
@@ -301,10 +297,6 @@ service_threads_work_beside_progress_threads(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(service_threads_work_beside_progress_threads),
-	};
-
 	if (argc < 3)
 		return 2;
 	plugin = argv[1];
@@ -314,5 +306,5 @@ main(int argc, char **argv)
 	if (argc > 4)
 		lives = atoi(argv[4]);
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-	return cmocka_run_group_tests_name("nccl/threads", tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the plugin's tuner says of a collective. Usage: nccl_tuner PLUGIN */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 
 #include "net/plugin/nccl_net.h"
@@ -67,12 +64,10 @@ count_chosen(void)
 	return chosen;
 }
 
-static void
-collectives_have_channels_by_their_size(void **state)
+TEST(collectives_have_channels_by_their_size)
 {
 	void *ctx = open_tuner(2, 2);
 
-	(void)state;
 	ask(ctx, NCCL_ALL_REDUCE, 8);
 	assert_int_equal(channels, 1);
 	assert_true(costs[NCCL_TREE][NCCL_LL] == 0);
@@ -105,25 +100,21 @@ collectives_have_channels_by_their_size(void **state)
 	assert_int_equal(tuner->finalize(ctx), NCCL_OK);
 }
 
-static void
-other_kinds_are_as_nccl_has_them(void **state)
+TEST(other_kinds_are_as_nccl_has_them)
 {
 	void *ctx = open_tuner(2, 2);
 
-	(void)state;
 	ask(ctx, 0, 8); /* a broadcast */
 	assert_int_equal(channels, UNSET);
 	assert_int_equal(count_chosen(), 0);
 	tuner->finalize(ctx);
 }
 
-static void
-a_part_for_each_rank_counts(void **state)
+TEST(a_part_for_each_rank_counts)
 {
 	void *two = open_tuner(2, 2), *four = open_tuner(4, 4);
 	int of_two;
 
-	(void)state;
 	ask(two, NCCL_ALL_REDUCE, 256 << 10);
 	of_two = channels;
 	ask(four, NCCL_ALL_REDUCE, 512 << 10);
@@ -133,13 +124,11 @@ a_part_for_each_rank_counts(void **state)
 }
 
 /* NCCL_ALGO and NCCL_PROTO come as ways that are not allowed. */
-static void
-a_way_that_is_not_allowed_stays_so(void **state)
+TEST(a_way_that_is_not_allowed_stays_so)
 {
 	void *ctx = open_tuner(2, 2);
 	float none[ALGOS][PROTOS];
 
-	(void)state;
 	for (int i = 0; i < ALGOS * PROTOS; i++)
 		none[i / PROTOS][i % PROTOS] = -1;
 	channels = UNSET;
@@ -150,12 +139,10 @@ a_way_that_is_not_allowed_stays_so(void **state)
 	tuner->finalize(ctx);
 }
 
-static void
-what_the_job_sets_and_links_of_a_node_stay(void **state)
+TEST(what_the_job_sets_and_links_of_a_node_stay)
 {
 	void *ctx[4] = { open_tuner(8, 1), open_tuner(16, 2) };
 
-	(void)state;
 	setenv("NCCL_MAX_NCHANNELS", "4", 1);
 	ctx[2] = open_tuner(2, 2);
 	unsetenv("NCCL_MAX_NCHANNELS");
@@ -186,15 +173,13 @@ note(enum nccl_log_level level, unsigned long flags, const char *file, int line,
 }
 
 /* Only those that ask for old tables: newer ones find the tuner in the plugin's file. */
-static void
-the_plugin_names_the_tuner_of_its_folder(void **state)
+TEST(the_plugin_names_the_tuner_of_its_folder)
 {
 	const struct nccl_net_v10 *old = dlsym(plugin, "ncclNetPlugin_v10");
 	const struct nccl_net_v11 *new = dlsym(plugin, "ncclNetPlugin_v11");
 	const char *name;
 	void *ctx;
 
-	(void)state;
 	unsetenv("NCCL_TUNER_PLUGIN");
 	assert_int_equal(new->init(&ctx, 1, NULL, note, NULL), NCCL_OK);
 	assert_null(getenv("NCCL_TUNER_PLUGIN"));
@@ -215,8 +200,7 @@ the_plugin_names_the_tuner_of_its_folder(void **state)
 }
 
 /* Of one body with version 5. */
-static void
-older_tables_say_the_same(void **state)
+TEST(older_tables_say_the_same)
 {
 	const struct nccl_tuner_v4 *v4 = dlsym(before, "ncclTunerPlugin_v4");
 	const struct nccl_tuner_v3 *v3 = dlsym(before, "ncclTunerPlugin_v3");
@@ -224,7 +208,6 @@ older_tables_say_the_same(void **state)
 	float old[ALGOS][PROTOS];
 	void *ctx, *mine = open_tuner(2, 2);
 
-	(void)state;
 	assert_int_equal(v4->init(2, 2, NULL, &ctx), NCCL_OK);
 	for (size_t bytes = 8; bytes <= 1 << 30; bytes *= 2)
 		for (int func = NCCL_ALL_GATHER; func <= NCCL_ALL_REDUCE; func++) {
@@ -245,14 +228,12 @@ older_tables_say_the_same(void **state)
 	tuner->finalize(mine);
 }
 
-static void
-version_2_leaves_what_the_job_chooses(void **state)
+TEST(version_2_leaves_what_the_job_chooses)
 {
 	const struct nccl_tuner_v2 *v2 = dlsym(before, "ncclTunerPlugin_v2");
 	int algo = UNSET, proto = UNSET, count = UNSET;
 	void *ctx;
 
-	(void)state;
 	v2->init(2, 2, NULL, &ctx);
 	setenv("NCCL_PROTO", "Simple", 1);
 	v2->coll_info(ctx, NCCL_ALL_REDUCE, 8, 0, 0, 1, &algo, &proto, &count);
@@ -265,20 +246,9 @@ version_2_leaves_what_the_job_chooses(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(collectives_have_channels_by_their_size),
-		cmocka_unit_test(other_kinds_are_as_nccl_has_them),
-		cmocka_unit_test(a_part_for_each_rank_counts),
-		cmocka_unit_test(a_way_that_is_not_allowed_stays_so),
-		cmocka_unit_test(what_the_job_sets_and_links_of_a_node_stay),
-		cmocka_unit_test(the_plugin_names_the_tuner_of_its_folder),
-		cmocka_unit_test(older_tables_say_the_same),
-		cmocka_unit_test(version_2_leaves_what_the_job_chooses),
-	};
-
 	path = argc > 1 ? argv[1] : "";
 	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	tuner = plugin ? dlsym(plugin, "ncclTunerPlugin_v5") : NULL;
-	return tuner ? cmocka_run_group_tests_name("nccl/tuner", tests, NULL, NULL) : 2;
+	return tuner ? run_cases(NULL, NULL) : 2;
 }

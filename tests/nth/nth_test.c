@@ -109,26 +109,22 @@ each_call_fails(const struct scene *s, struct sample sample)
 	"TCPX_CHANNELS=2", "TCPX_CONNECT_MS=100", "TCPX_HANDSHAKE_MS=100", "TCPX_STALL_MS=300",   \
 	"TCPX_LINGER_MS=50"
 
-static void
-over_tcp(void **state)
+TEST(over_tcp)
 {
 	static const char *const settings[] = { BRIEF, NULL };
 
-	(void)state;
 	each_call_fails(&(struct scene){ settings, false, &scene_host, false },
 			(struct sample){ 1000, 8, 2 });
 }
 
 /* What an engine may have beside: a secret, a log, a socket for those who ask, a second thread. */
-static void
-with_a_secret(void **state)
+TEST(with_a_secret)
 {
 	static const char text[] = "a secret that is long enough, surely\n";
 	char dir[] = "/tmp/nth.XXXXXX", secret[64], stats[64], debug[64];
 	const char *const settings[] = { BRIEF, secret, stats, debug, "TCPX_THREADS=2", NULL };
 	int fd = memfd_create("secret", MFD_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_ok(fchmod(fd, 0600));
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
@@ -177,8 +173,7 @@ gpu_put(int side, void *at)
 
 /* No call of a plugin gives up an accept() for which nobody connects: its descriptors and its
  * thread stay. So nothing of that is counted here, and `all` is a larger sample. */
-static void
-over_a_plugin(void **state)
+TEST(over_a_plugin)
 {
 	static const struct scene_memory gpu = { gpu_get, gpu_put };
 	const char *plugin = getenv("EMU_LIBRARY"), *driver = getenv("FAKECUDA_LIBRARY");
@@ -188,7 +183,6 @@ over_a_plugin(void **state)
 
 	const struct scene s = { settings, false, &gpu, true };
 
-	(void)state;
 	if (!plugin || !driver)
 		fail_msg("EMU_LIBRARY or FAKECUDA_LIBRARY is not set");
 	setenv("TCPX_EMU_NICS", "127.0.1.1=127.0.1.1,gpus=0", 1);
@@ -203,12 +197,6 @@ over_a_plugin(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(over_tcp),
-		cmocka_unit_test(with_a_secret),
-		cmocka_unit_test(over_a_plugin),
-	};
-
 	all = argc > 2 && !strcmp(argv[2], "all");
 	if (argc > 3 && (sscanf(argv[3], "%u/%u", &part, &parts) != 2 || part >= parts)) {
 		fprintf(stderr, "nth_test TEST all I/N: I is less than N\n");
@@ -216,5 +204,5 @@ main(int argc, char **argv)
 	}
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

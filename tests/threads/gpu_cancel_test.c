@@ -92,8 +92,7 @@ part(struct rig *r, struct gpus *g)
 	gpus_close(g);
 }
 
-static void
-whoever_gives_up_gpu_transfers_comes_back(void **state)
+TEST(whoever_gives_up_gpu_transfers_comes_back)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(1);
 	struct gpus g = { 0 };
@@ -167,8 +166,7 @@ pipe_end(struct pipe *p)
 	tcpx_lane_close(p->tx);
 }
 
-static void
-whoever_gives_up_gpu_lanes_comes_back(void **state)
+TEST(whoever_gives_up_gpu_lanes_comes_back)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(2);
 	struct gpus g = { 0 };
@@ -201,11 +199,6 @@ whoever_gives_up_gpu_lanes_comes_back(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whoever_gives_up_gpu_transfers_comes_back),
-		cmocka_unit_test(whoever_gives_up_gpu_lanes_comes_back),
-	};
-
 	alarm(LIMIT_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -36,8 +36,7 @@ static const struct {
 	  { { "10.0.0.1", 1, false }, { "10.0.0.1", 2, false }, { "10.0.0.2", 60, false } }, 2 },
 };
 
-static void
-one_goes(void **state)
+TEST(one_goes)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct tcpx_admit_guest g[6];
@@ -57,8 +56,7 @@ one_goes(void **state)
 }
 
 /* A flood from few addresses never costs another its place, if each of them comes again. */
-static void
-a_flood_displaces_itself(void **state)
+TEST(a_flood_displaces_itself)
 {
 	uint64_t seed = test_seed(), honest_lost = 0;
 	struct tcpx_admit_guest g[256];
@@ -78,24 +76,11 @@ a_flood_displaces_itself(void **state)
 	check_random(seed, honest_lost == 0);
 }
 
-static void
-an_eighth_of_the_descriptors_may_wait(void **state)
+TEST(an_eighth_of_the_descriptors_may_wait)
 {
 	assert_int_equal(tcpx_admit_room(1024, 1, 256), 128);
 	assert_int_equal(tcpx_admit_room(1024, 4, 256), 32);
 	assert_int_equal(tcpx_admit_room(1 << 20, 4, 256), 256);
 	assert_int_equal(tcpx_admit_room(64, 4, 256), 8);
 	assert_int_equal(tcpx_admit_room(UINT64_MAX, 0, 256), 256);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_goes),
-		cmocka_unit_test(a_flood_displaces_itself),
-		cmocka_unit_test(an_eighth_of_the_descriptors_may_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,11 @@
 #ifndef BASE_TEST_H
 #define BASE_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "base/rng.h"

@@ -4,8 +4,7 @@
 
 #include "base/buf.h"
 
-static void
-integers_are_big_endian(void **state)
+TEST(integers_are_big_endian)
 {
 	static const uint8_t want[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 	uint8_t bytes[15];
@@ -21,8 +20,7 @@ integers_are_big_endian(void **state)
 	assert_memory_equal(bytes, want, sizeof(want));
 }
 
-static void
-access_that_does_not_fit_does_nothing_and_marks_bad(void **state)
+TEST(access_that_does_not_fit_does_nothing_and_marks_bad)
 {
 	uint8_t bytes[4] = { 9, 9, 9, 9 };
 	uint8_t dst[3] = { 7, 7, 7 };
@@ -41,8 +39,7 @@ access_that_does_not_fit_does_nothing_and_marks_bad(void **state)
 	assert_null(tcpx_buf_borrow(&b, 0));
 }
 
-static void
-length_near_the_largest_does_not_wrap(void **state)
+TEST(length_near_the_largest_does_not_wrap)
 {
 	uint8_t bytes[8] = { 0 };
 	struct tcpx_buf b;
@@ -53,8 +50,7 @@ length_near_the_largest_does_not_wrap(void **state)
 	assert_true(b.bad);
 }
 
-static void
-nothing_at_all_is_a_buffer(void **state)
+TEST(nothing_at_all_is_a_buffer)
 {
 	struct tcpx_buf b;
 
@@ -86,8 +82,7 @@ static const struct {
 	{ "empty", "", 0, true, 0 },
 };
 
-static void
-var_table(void **state)
+TEST(var_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(vars); i++) {
 		struct tcpx_buf b;
@@ -117,8 +112,7 @@ static const struct {
 	{ "length cut off", "\0", 1, 8, true },
 };
 
-static void
-string_table(void **state)
+TEST(string_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(strings); i++) {
 		char dst[8] = "?";
@@ -133,8 +127,7 @@ string_table(void **state)
 	}
 }
 
-static void
-string_that_does_not_fit_leaves_no_half(void **state)
+TEST(string_that_does_not_fit_leaves_no_half)
 {
 	static char longer[65536];
 	uint8_t bytes[4] = { 9, 9, 9, 9 };
@@ -215,8 +208,7 @@ item_same(struct tcpx_buf *b, const struct item *it)
 }
 
 /* Any sequence of items reads back; cut anywhere before its end it turns bad. */
-static void
-what_is_put_is_got(void **state)
+TEST(what_is_put_is_got)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -250,8 +242,7 @@ what_is_put_is_got(void **state)
 }
 
 /* A value has one form: bytes that are accepted are the bytes that would be written. */
-static void
-var_has_one_form(void **state)
+TEST(var_has_one_form)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -272,22 +263,4 @@ var_has_one_form(void **state)
 		put_var(&w, v);
 		check_random(seed, w.pos == b.pos && !memcmp(bytes, again, w.pos));
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers_are_big_endian),
-		cmocka_unit_test(access_that_does_not_fit_does_nothing_and_marks_bad),
-		cmocka_unit_test(length_near_the_largest_does_not_wrap),
-		cmocka_unit_test(nothing_at_all_is_a_buffer),
-		cmocka_unit_test(var_table),
-		cmocka_unit_test(string_table),
-		cmocka_unit_test(string_that_does_not_fit_leaves_no_half),
-		cmocka_unit_test(what_is_put_is_got),
-		cmocka_unit_test(var_has_one_form),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ __wrap_strdup(const char *s)
 	return allocation_fails() ? NULL : __real_strdup(s);
 }
 
-static void
-every_failing_allocation_is_survived(void **state)
+TEST(every_failing_allocation_is_survived)
 {
 	static const char *const env[] = { "TCPX_CHUNK=1M", "NCCL_SOCKET_IFNAME=eth0",
 					   NULL };
@@ -77,14 +76,4 @@ every_failing_allocation_is_survived(void **state)
 		check_text("source", tcpx_cfg_source(cfg, TCPX_SET_PORT), "caller");
 	}
 	tcpx_cfg_free(cfg);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_failing_allocation_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,7 @@ static const struct {
 	{ "no name", "=1\n", "", "line 1: \"=1\" is not of the form NAME=value" },
 };
 
-static void
-line_table(void **state)
+TEST(line_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int rc = read_bytes(rows[i].text, strlen(rows[i].text));
@@ -86,8 +85,7 @@ line_table(void **state)
 	}
 }
 
-static void
-too_long_a_line_is_refused(void **state)
+TEST(too_long_a_line_is_refused)
 {
 	static char text[TCPX_SETTING_TEXT_MAX + 200];
 
@@ -99,8 +97,7 @@ too_long_a_line_is_refused(void **state)
 	assert_string_equal(seen, "");
 }
 
-static void
-file_that_is_not_text_is_refused(void **state)
+TEST(file_that_is_not_text_is_refused)
 {
 	static const char bytes[] = "A=1\n\0\0B=2\nC=3\n\0";
 
@@ -109,8 +106,7 @@ file_that_is_not_text_is_refused(void **state)
 	assert_int_equal(tcpx_cfg_file_read("/dev/zero", TCPX_CFG_NAMED, note, NULL), TCPX_ECONFIG);
 }
 
-static void
-fifo_does_not_hang(void **state)
+TEST(fifo_does_not_hang)
 {
 	char fifo[64];
 
@@ -120,8 +116,7 @@ fifo_does_not_hang(void **state)
 	unlink(fifo);
 }
 
-static void
-missing_file_is_an_error_only_when_needed(void **state)
+TEST(missing_file_is_an_error_only_when_needed)
 {
 	capture_start();
 	assert_int_equal(tcpx_cfg_file_read("/nonexistent/x", TCPX_CFG_HOME, note, NULL), 0);
@@ -131,8 +126,7 @@ missing_file_is_an_error_only_when_needed(void **state)
 	check_has(captured, "open /nonexistent/x: no such file");
 }
 
-static void
-file_that_others_may_write_to_is_refused(void **state)
+TEST(file_that_others_may_write_to_is_refused)
 {
 	static const enum tcpx_cfg_place places[] = { TCPX_CFG_ETC, TCPX_CFG_HOME, TCPX_CFG_NAMED };
 	static const mode_t modes[] = { 0602, 0620, 0666 };
@@ -152,8 +146,7 @@ file_that_others_may_write_to_is_refused(void **state)
 	assert_int_equal(tcpx_cfg_file_read("/dev/null", TCPX_CFG_NAMED, note, NULL), 0);
 }
 
-static void
-file_of_another_user_is_refused(void **state)
+TEST(file_of_another_user_is_refused)
 {
 	if (geteuid() != 0) {
 		print_message("# skipped: not root\n");
@@ -176,8 +169,7 @@ file_of_another_user_is_refused(void **state)
 	assert_int_equal(seteuid(0), 0);
 }
 
-static void
-reader_can_end_it(void **state)
+TEST(reader_can_end_it)
 {
 	static char b[] = "B";
 
@@ -187,8 +179,7 @@ reader_can_end_it(void **state)
 	assert_string_equal(seen, "A|1|1;B|2|2;");
 }
 
-static void
-random_bytes_are_read_or_refused(void **state)
+TEST(random_bytes_are_read_or_refused)
 {
 	static const char letters[] = "AB=# \n\t\r\0\xff";
 	uint64_t seed = test_seed();
@@ -210,17 +201,5 @@ random_bytes_are_read_or_refused(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_table),
-		cmocka_unit_test(too_long_a_line_is_refused),
-		cmocka_unit_test(file_that_is_not_text_is_refused),
-		cmocka_unit_test(fifo_does_not_hang),
-		cmocka_unit_test(missing_file_is_an_error_only_when_needed),
-		cmocka_unit_test(file_that_others_may_write_to_is_refused),
-		cmocka_unit_test(file_of_another_user_is_refused),
-		cmocka_unit_test(reader_can_end_it),
-		cmocka_unit_test(random_bytes_are_read_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, make, take_away);
+	return run_cases(make, take_away);
 }

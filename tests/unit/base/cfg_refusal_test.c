@@ -2,8 +2,7 @@
 /* Loading settings: names that are not known, and values that are refused. */
 #include "cfg_rig.h"
 
-static void
-unknown_name_is_reported_once_with_the_nearest(void **state)
+TEST_WITH(unknown_name_is_reported_once_with_the_nearest, fresh, NULL)
 {
 	struct tcpx_cfg *cfg;
 
@@ -56,8 +55,7 @@ static const struct {
 	{ "directory", NULL, "TCPX_CONF_FILE=/tmp", NULL, "read /tmp: is a directory" },
 };
 
-static void
-refusals_name_value_source_and_what_is_allowed(void **state)
+TEST_WITH(refusals_name_value_source_and_what_is_allowed, fresh, NULL)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		struct tcpx_cfg *cfg = (void *)&refused;
@@ -78,8 +76,7 @@ refusals_name_value_source_and_what_is_allowed(void **state)
 	}
 }
 
-static void
-very_long_name_is_refused_not_cut_to_fit(void **state)
+TEST_WITH(very_long_name_is_refused_not_cut_to_fit, fresh, NULL)
 {
 	char assignment[600] = "TCPX_PORT";
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
@@ -93,11 +90,5 @@ very_long_name_is_refused_not_cut_to_fit(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		test_fresh(unknown_name_is_reported_once_with_the_nearest),
-		test_fresh(refusals_name_value_source_and_what_is_allowed),
-		test_fresh(very_long_name_is_refused_not_cut_to_fit),
-	};
-
-	return cmocka_run_group_tests(tests, files_make, files_remove);
+	return run_cases(files_make, files_remove);
 }

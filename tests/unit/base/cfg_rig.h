@@ -8,7 +8,6 @@
 #include "base/cfg.h"
 #include "base_test.h"
 
-#define test_fresh(name) cmocka_unit_test_setup(name, fresh)
 #define ENV(...)  ((char *const *)(const char *[]){ __VA_ARGS__, NULL })
 #define LIST(...) ((const char *[]){ __VA_ARGS__, NULL })
 

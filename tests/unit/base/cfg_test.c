@@ -2,8 +2,7 @@
 /* Loading settings: precedence of sources. What is reported or refused is in cfg_refusal_test.c. */
 #include "cfg_rig.h"
 
-static void
-without_sources_all_is_default(void **state)
+TEST_WITH(without_sources_all_is_default, fresh, NULL)
 {
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
 
@@ -20,8 +19,7 @@ without_sources_all_is_default(void **state)
 	tcpx_cfg_free(NULL);
 }
 
-static void
-later_sources_beat_earlier_ones(void **state)
+TEST_WITH(later_sources_beat_earlier_ones, fresh, NULL)
 {
 	static const struct {
 		const char *text, *source;
@@ -58,8 +56,7 @@ later_sources_beat_earlier_ones(void **state)
 	}
 }
 
-static void
-alias_sets_and_is_named(void **state)
+TEST_WITH(alias_sets_and_is_named, fresh, NULL)
 {
 	struct tcpx_cfg *cfg;
 
@@ -80,8 +77,7 @@ alias_sets_and_is_named(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-old_debug_variable_speaks_numbers(void **state)
+TEST_WITH(old_debug_variable_speaks_numbers, fresh, NULL)
 {
 	static const struct {
 		const char *set;
@@ -122,8 +118,7 @@ static const struct {
 	  TCPX_SET_CHUNK, "auto", "default" },
 };
 
-static void
-variables_of_nccl_give_defaults(void **state)
+TEST_WITH(variables_of_nccl_give_defaults, fresh, NULL)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
 		struct tcpx_cfg_sources src = { .env = (char *const *)hints[i].env };
@@ -138,8 +133,7 @@ variables_of_nccl_give_defaults(void **state)
 	}
 }
 
-static void
-variable_of_nccl_that_does_not_fit_costs_a_warning(void **state)
+TEST_WITH(variable_of_nccl_that_does_not_fit_costs_a_warning, fresh, NULL)
 {
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
 		.env = ENV("NCCL_P2P_NET_CHUNKSIZE=32768",
@@ -154,8 +148,7 @@ variable_of_nccl_that_does_not_fit_costs_a_warning(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-file_of_the_environment_replaces_the_home_file(void **state)
+TEST_WITH(file_of_the_environment_replaces_the_home_file, fresh, NULL)
 {
 	char set[64];
 	struct tcpx_cfg *cfg;
@@ -174,8 +167,7 @@ file_of_the_environment_replaces_the_home_file(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-files_need_not_exist(void **state)
+TEST_WITH(files_need_not_exist, fresh, NULL)
 {
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
 		.etc_file = "/nonexistent/etc", .home_file = "/dev/null/home" });
@@ -184,8 +176,7 @@ files_need_not_exist(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-empty_value_is_the_default(void **state)
+TEST_WITH(empty_value_is_the_default, fresh, NULL)
 {
 	struct tcpx_cfg *cfg;
 
@@ -200,8 +191,7 @@ empty_value_is_the_default(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-set_replaces_or_leaves_alone(void **state)
+TEST_WITH(set_replaces_or_leaves_alone, fresh, NULL)
 {
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
 	char source[] = "flag --chunk";
@@ -217,8 +207,7 @@ set_replaces_or_leaves_alone(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-channels_are_counted_over_nics(void **state)
+TEST_WITH(channels_are_counted_over_nics, fresh, NULL)
 {
 	static const struct {
 		const char *set;
@@ -244,8 +233,7 @@ channels_are_counted_over_nics(void **state)
 	tcpx_cfg_free(cfg);
 }
 
-static void
-settings_of_this_process_are_found(void **state)
+TEST_WITH(settings_of_this_process_are_found, fresh, NULL)
 {
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 	char dir[] = "/tmp/tcpx-home-XXXXXX";
@@ -275,8 +263,7 @@ settings_of_this_process_are_found(void **state)
 	rmdir(dir);
 }
 
-static void
-a_home_of_another_user_costs_a_warning(void **state)
+TEST_WITH(a_home_of_another_user_costs_a_warning, fresh, NULL)
 {
 	char dir[] = "/tmp/tcpx-home-XXXXXX";
 	struct tcpx_cfg *cfg;
@@ -298,8 +285,7 @@ a_home_of_another_user_costs_a_warning(void **state)
 }
 
 /* Random assignments in random sources: the strongest that names a setting has it. */
-static void
-strongest_source_wins(void **state)
+TEST_WITH(strongest_source_wins, fresh, NULL)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -334,22 +320,5 @@ strongest_source_wins(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		test_fresh(without_sources_all_is_default),
-		test_fresh(later_sources_beat_earlier_ones),
-		test_fresh(alias_sets_and_is_named),
-		test_fresh(old_debug_variable_speaks_numbers),
-		test_fresh(variables_of_nccl_give_defaults),
-		test_fresh(variable_of_nccl_that_does_not_fit_costs_a_warning),
-		test_fresh(file_of_the_environment_replaces_the_home_file),
-		test_fresh(files_need_not_exist),
-		test_fresh(empty_value_is_the_default),
-		test_fresh(set_replaces_or_leaves_alone),
-		test_fresh(channels_are_counted_over_nics),
-		test_fresh(settings_of_this_process_are_found),
-		test_fresh(a_home_of_another_user_costs_a_warning),
-		test_fresh(strongest_source_wins),
-	};
-
-	return cmocka_run_group_tests(tests, files_make, files_remove);
+	return run_cases(files_make, files_remove);
 }

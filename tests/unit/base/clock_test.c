@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 
-static void
-system_clock_is_monotonic_nanoseconds(void **state)
+TEST(system_clock_is_monotonic_nanoseconds)
 {
 	struct timespec ts;
 	uint64_t before, now;
@@ -26,8 +25,7 @@ moved(void *arg)
 	return *(uint64_t *)arg;
 }
 
-static void
-clock_can_be_moved(void **state)
+TEST(clock_can_be_moved)
 {
 	uint64_t now = 5 * TCPX_MS;
 	struct tcpx_clock clock = { moved, &now };
@@ -35,15 +33,4 @@ clock_can_be_moved(void **state)
 	assert_int_equal(tcpx_clock_now(&clock), 5000000);
 	now += TCPX_SEC;
 	assert_int_equal(tcpx_clock_now(&clock), 1005000000);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(system_clock_is_monotonic_nanoseconds),
-		cmocka_unit_test(clock_can_be_moved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,20 +75,17 @@ static const struct {
 		check(name, "last", tcpx_cpuset_last(&set), rc ? 0 : table[i].last);       \
 	}
 
-static void
-list_table(void **state)
+TEST(list_table)
 {
 	CHECK_TABLE(lists, tcpx_cpuset_parse);
 }
 
-static void
-mask_table(void **state)
+TEST(mask_table)
 {
 	CHECK_TABLE(masks, tcpx_cpuset_parse_mask);
 }
 
-static void
-mask_beyond_the_last_cpu_is_refused_unless_zero(void **state)
+TEST(mask_beyond_the_last_cpu_is_refused_unless_zero)
 {
 	char text[257 * 9 + 1] = "";
 	struct tcpx_cpuset set;
@@ -102,8 +99,7 @@ mask_beyond_the_last_cpu_is_refused_unless_zero(void **state)
 	assert_int_equal(tcpx_cpuset_parse_mask(text, &set), -ERANGE);
 }
 
-static void
-very_long_text_is_read(void **state)
+TEST(very_long_text_is_read)
 {
 	size_t len = 100000;
 	char *text = malloc(len + 1);
@@ -120,8 +116,7 @@ very_long_text_is_read(void **state)
 	free(text);
 }
 
-static void
-set_is_written_as_the_kernel_does(void **state)
+TEST(set_is_written_as_the_kernel_does)
 {
 	static const struct {
 		const char *list, *out, *mask;
@@ -148,8 +143,7 @@ set_is_written_as_the_kernel_does(void **state)
 	}
 }
 
-static void
-empty_set_is_written(void **state)
+TEST(empty_set_is_written)
 {
 	struct tcpx_cpuset set;
 	char buf[8] = "?";
@@ -161,8 +155,7 @@ empty_set_is_written(void **state)
 	assert_string_equal(buf, "0");
 }
 
-static void
-text_that_does_not_fit_is_cut_and_its_length_told(void **state)
+TEST(text_that_does_not_fit_is_cut_and_its_length_told)
 {
 	struct tcpx_cpuset set;
 	char buf[6] = "?????";
@@ -174,8 +167,7 @@ text_that_does_not_fit_is_cut_and_its_length_told(void **state)
 	assert_int_equal(tcpx_cpuset_format_mask(&set, NULL, 0), 35);
 }
 
-static void
-cpus_outside_are_never_in(void **state)
+TEST(cpus_outside_are_never_in)
 {
 	struct tcpx_cpuset set;
 
@@ -240,8 +232,7 @@ set_is(const struct tcpx_cpuset *set, const struct model *m)
 	       tcpx_cpuset_last(set) == walk && tcpx_cpuset_empty(set) == !count;
 }
 
-static void
-sets_behave_like_the_model(void **state)
+TEST(sets_behave_like_the_model)
 {
 	static struct model ma, mb, mc;
 	uint64_t seed = test_seed();
@@ -276,8 +267,7 @@ sets_behave_like_the_model(void **state)
 	}
 }
 
-static void
-written_set_reads_back(void **state)
+TEST(written_set_reads_back)
 {
 	static struct model m;
 	static char text[65536];
@@ -299,8 +289,7 @@ written_set_reads_back(void **state)
 	}
 }
 
-static void
-random_text_is_read_or_refused(void **state)
+TEST(random_text_is_read_or_refused)
 {
 	static const char letters[] = "0123456789,,--f x";
 	uint64_t seed = test_seed();
@@ -320,24 +309,4 @@ random_text_is_read_or_refused(void **state)
 				     !tcpx_cpuset_empty(&set) && !strpbrk(text, "f x"));
 		tcpx_cpuset_parse_mask(text, &set);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_table),
-		cmocka_unit_test(mask_table),
-		cmocka_unit_test(mask_beyond_the_last_cpu_is_refused_unless_zero),
-		cmocka_unit_test(very_long_text_is_read),
-		cmocka_unit_test(set_is_written_as_the_kernel_does),
-		cmocka_unit_test(empty_set_is_written),
-		cmocka_unit_test(text_that_does_not_fit_is_cut_and_its_length_told),
-		cmocka_unit_test(cpus_outside_are_never_in),
-		cmocka_unit_test(sets_behave_like_the_model),
-		cmocka_unit_test(written_set_reads_back),
-		cmocka_unit_test(random_text_is_read_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,7 @@
 #include "base/crc32c.h"
 
 /* RFC 3720, B.4, and the catalogue's check value */
-static void
-published_values(void **state)
+TEST(published_values)
 {
 	uint8_t data[48] = { 0 };
 
@@ -40,8 +39,7 @@ by_bits(uint32_t crc, const uint8_t *p, size_t len)
 static uint8_t room[40000];
 
 /* Lengths about where the ways of summing change, at every alignment. */
-static void
-all_ways_agree(void **state)
+TEST(all_ways_agree)
 {
 	static const size_t near[] = { 0, 1, 7, 8, 9, 383, 384, 385, 767, 768, 3071, 3072, 3073,
 				       3456, 6144, 9600, 30000 };
@@ -61,8 +59,7 @@ all_ways_agree(void **state)
 	}
 }
 
-static void
-parts_and_neighbours_sum_alike(void **state)
+TEST(parts_and_neighbours_sum_alike)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -83,8 +80,7 @@ parts_and_neighbours_sum_alike(void **state)
 	assert_int_equal(tcpx_crc32c_join(0x12345678, 0, 0), 0x12345678);
 }
 
-static void
-every_changed_bit_is_found(void **state)
+TEST(every_changed_bit_is_found)
 {
 	uint32_t right = tcpx_crc32c(0, room, 4096);
 
@@ -99,13 +95,6 @@ every_changed_bit_is_found(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_values),
-		cmocka_unit_test(all_ways_agree),
-		cmocka_unit_test(parts_and_neighbours_sum_alike),
-		cmocka_unit_test(every_changed_bit_is_found),
-	};
-
 	print_message("# by %s\n", tcpx_crc32c_is_native() ? "instructions" : "a table");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

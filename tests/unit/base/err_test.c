@@ -7,8 +7,7 @@
 
 #include "base/err.h"
 
-static void
-code_and_text_of_a_failure_reach_log_and_thread(void **state)
+TEST(code_and_text_of_a_failure_reach_log_and_thread)
 {
 	char text[128];
 
@@ -21,8 +20,7 @@ code_and_text_of_a_failure_reach_log_and_thread(void **state)
 	assert_int_equal(captured_count("\n"), 1);
 }
 
-static void
-a_text_that_quotes_a_peer_shows(void **state)
+TEST(a_text_that_quotes_a_peer_shows)
 {
 	char text[128];
 
@@ -31,8 +29,7 @@ a_text_that_quotes_a_peer_shows(void **state)
 	assert_string_equal(text, "peer a?[2J?b??? (TCPX_ELIMIT)");
 }
 
-static void
-errno_failure_has_the_words_and_the_code(void **state)
+TEST(errno_failure_has_the_words_and_the_code)
 {
 	char text[128];
 
@@ -44,8 +41,7 @@ errno_failure_has_the_words_and_the_code(void **state)
 	assert_string_equal(text, "connect to eth3: connection refused (ECONNREFUSED)");
 }
 
-static void
-not_yet_is_not_a_failure(void **state)
+TEST(not_yet_is_not_a_failure)
 {
 	char text[64];
 
@@ -60,8 +56,7 @@ not_yet_is_not_a_failure(void **state)
 	assert_string_equal(text, "before (EINVAL)");
 }
 
-static void
-text_is_kept_with_the_log_off(void **state)
+TEST(text_is_kept_with_the_log_off)
 {
 	char text[64];
 
@@ -74,8 +69,7 @@ text_is_kept_with_the_log_off(void **state)
 	assert_string_equal(text, "silent (TCPX_EDATA)");
 }
 
-static void
-long_text_keeps_its_code(void **state)
+TEST(long_text_keeps_its_code)
 {
 	char text[1024];
 
@@ -85,8 +79,7 @@ long_text_keeps_its_code(void **state)
 	check_has(text, "(TCPX_ENOCHANNEL)");
 }
 
-static void
-last_text_may_be_an_argument_of_the_next(void **state)
+TEST(last_text_may_be_an_argument_of_the_next)
 {
 	char text[64];
 
@@ -106,8 +99,7 @@ last_of_new_thread(void *text)
 	return NULL;
 }
 
-static void
-each_thread_has_its_own_last_text(void **state)
+TEST(each_thread_has_its_own_last_text)
 {
 	char text[16] = "?";
 	pthread_t thread;
@@ -141,8 +133,7 @@ static const struct {
 	{ 5, "code 5", TCPX_GROUP_OK },
 };
 
-static void
-codes_have_name_group_and_text(void **state)
+TEST(codes_have_name_group_and_text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
 		check_text(codes[i].name, tcpx_err_name(codes[i].code), codes[i].name);
@@ -152,8 +143,7 @@ codes_have_name_group_and_text(void **state)
 	}
 }
 
-static void
-every_code_of_ours_is_in_the_table(void **state)
+TEST(every_code_of_ours_is_in_the_table)
 {
 	static const int last[] = { TCPX_ESTALE, TCPX_EDATA, TCPX_EFENCED, TCPX_ENOCHANNEL };
 
@@ -162,23 +152,4 @@ every_code_of_ours_is_in_the_table(void **state)
 			check_has(tcpx_err_name(code), "TCPX_E");
 			assert_null(strstr(tcpx_err_text(code), "code"));
 		}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_and_text_of_a_failure_reach_log_and_thread),
-		cmocka_unit_test(a_text_that_quotes_a_peer_shows),
-		cmocka_unit_test(errno_failure_has_the_words_and_the_code),
-		cmocka_unit_test(not_yet_is_not_a_failure),
-		cmocka_unit_test(text_is_kept_with_the_log_off),
-		cmocka_unit_test(long_text_keeps_its_code),
-		cmocka_unit_test(last_text_may_be_an_argument_of_the_next),
-		cmocka_unit_test(each_thread_has_its_own_last_text),
-		cmocka_unit_test(codes_have_name_group_and_text),
-		cmocka_unit_test(every_code_of_ours_is_in_the_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,14 +18,12 @@ least(const struct tcpx_heap_node *n)
 	return key;
 }
 
-static void
-the_first_is_the_least(void **state)
+TEST(the_first_is_the_least)
 {
 	struct tcpx_heap_node n[NODES] = { 0 };
 	struct tcpx_heap h = { NULL };
 	struct tcpx_rng rng = tcpx_rng_seed(4711);
 
-	(void)state;
 	for (int i = 0; i < STEPS; i++) {
 		struct tcpx_heap_node *at = &n[tcpx_rng_below(&rng, NODES)];
 
@@ -39,14 +37,12 @@ the_first_is_the_least(void **state)
 	}
 }
 
-static void
-all_come_out_in_order(void **state)
+TEST(all_come_out_in_order)
 {
 	struct tcpx_heap_node n[NODES] = { 0 };
 	struct tcpx_heap h = { NULL };
 	uint64_t last = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < NODES; i++)
 		tcpx_heap_add(&h, &n[i], i * 7919 % NODES);
 	for (int i = 0; i < NODES; i++) {
@@ -57,15 +53,4 @@ all_come_out_in_order(void **state)
 	assert_null(h.first);
 	tcpx_heap_remove(&h, &n[0]);
 	assert_null(h.first);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_is_the_least),
-		cmocka_unit_test(all_come_out_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 
 static struct tcpx_hist h, other;
 
-static void
-empty_has_nothing(void **state)
+TEST(empty_has_nothing)
 {
 	struct tcpx_hist_bucket b;
 	unsigned at = 0;
@@ -18,8 +17,7 @@ empty_has_nothing(void **state)
 	assert_false(tcpx_hist_next(&h, &at, &b));
 }
 
-static void
-buckets_join_without_gap_and_are_narrow(void **state)
+TEST(buckets_join_without_gap_and_are_narrow)
 {
 	struct tcpx_hist_bucket b;
 	uint64_t expected = 0;
@@ -36,8 +34,7 @@ buckets_join_without_gap_and_are_narrow(void **state)
 	assert_int_equal(expected, TCPX_HIST_MAX + 1);
 }
 
-static void
-value_falls_into_the_bucket_that_holds_it(void **state)
+TEST(value_falls_into_the_bucket_that_holds_it)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -67,8 +64,7 @@ compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void
-percentiles_are_within_one_percent(void **state)
+TEST(percentiles_are_within_one_percent)
 {
 	static const double percents[] = { 1, 10, 25, 50, 75, 90, 99 };
 	static uint64_t values[2000];
@@ -104,8 +100,7 @@ fill_around_p999(uint64_t n)
 		tcpx_hist_add(&h, i * 1000 < 999 * n ? 1 : i * 1000 == 999 * n ? 2 : 100);
 }
 
-static void
-percentile_of_round_counts_is_the_nearest_rank(void **state)
+TEST(percentile_of_round_counts_is_the_nearest_rank)
 {
 	for (uint64_t n = 1000; n <= 30000; n += 1000) {
 		fill_around_p999(n);
@@ -115,8 +110,7 @@ percentile_of_round_counts_is_the_nearest_rank(void **state)
 }
 
 /* Exact values, so that no width of a bucket hides a rank; any number of them. */
-static void
-percentile_is_the_value_at_its_rank(void **state)
+TEST(percentile_is_the_value_at_its_rank)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -136,8 +130,7 @@ percentile_is_the_value_at_its_rank(void **state)
 	}
 }
 
-static void
-rank_is_that_of_whole_numbers(void **state)
+TEST(rank_is_that_of_whole_numbers)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -154,8 +147,7 @@ rank_is_that_of_whole_numbers(void **state)
 	}
 }
 
-static void
-merged_is_as_if_added(void **state)
+TEST(merged_is_as_if_added)
 {
 	static struct tcpx_hist both;
 	uint64_t seed = test_seed();
@@ -176,8 +168,7 @@ merged_is_as_if_added(void **state)
 	check_random(seed, !memcmp(&h, &both, sizeof(h)));
 }
 
-static void
-merging_with_empty_keeps_the_minimum(void **state)
+TEST(merging_with_empty_keeps_the_minimum)
 {
 	static struct tcpx_hist empty;
 
@@ -190,8 +181,7 @@ merging_with_empty_keeps_the_minimum(void **state)
 	assert_int_equal(h.max, 500);
 }
 
-static void
-mean_is_exact_and_huge_values_are_held_at_the_top(void **state)
+TEST(mean_is_exact_and_huge_values_are_held_at_the_top)
 {
 	tcpx_hist_init(&h);
 	tcpx_hist_add(&h, 1000001);
@@ -200,23 +190,4 @@ mean_is_exact_and_huge_values_are_held_at_the_top(void **state)
 	tcpx_hist_add(&h, UINT64_MAX);
 	assert_int_equal(h.max, TCPX_HIST_MAX);
 	assert_int_equal(h.count, 3);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_has_nothing),
-		cmocka_unit_test(buckets_join_without_gap_and_are_narrow),
-		cmocka_unit_test(value_falls_into_the_bucket_that_holds_it),
-		cmocka_unit_test(percentiles_are_within_one_percent),
-		cmocka_unit_test(percentile_of_round_counts_is_the_nearest_rank),
-		cmocka_unit_test(percentile_is_the_value_at_its_rank),
-		cmocka_unit_test(rank_is_that_of_whole_numbers),
-		cmocka_unit_test(merged_is_as_if_added),
-		cmocka_unit_test(merging_with_empty_keeps_the_minimum),
-		cmocka_unit_test(mean_is_exact_and_huge_values_are_held_at_the_top),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ static const struct {
 	{ 20000, 60, true, 8, 2 },
 };
 
-static void
-ten_pass_in_a_second(void **state)
+TEST(ten_pass_in_a_second)
 {
 	struct tcpx_log_limit l = { .passed = 0 };
 
@@ -54,8 +53,7 @@ ten_pass_in_a_second(void **state)
 	}
 }
 
-static void
-the_last_summary_does_not_wait_for_a_second(void **state)
+TEST(the_last_summary_does_not_wait_for_a_second)
 {
 	struct tcpx_log_limit l = { .passed = 0 };
 	uint64_t span_ns;
@@ -70,8 +68,7 @@ the_last_summary_does_not_wait_for_a_second(void **state)
 
 /* Storms and lulls: each line either passes or is in one summary, and no window of a second has
  * more than ten, wherever it begins. */
-static void
-no_second_has_more(void **state)
+TEST(no_second_has_more)
 {
 	enum { LINES = 20000 };
 	static uint64_t at_ns[2 * LINES];
@@ -100,8 +97,7 @@ no_second_has_more(void **state)
 		assert_true(at_ns[i] - at_ns[i - LOG_A_SECOND] >= TCPX_SEC);
 }
 
-static void
-a_clock_that_goes_back_lets_no_more_pass(void **state)
+TEST(a_clock_that_goes_back_lets_no_more_pass)
 {
 	struct tcpx_log_limit l = { .passed = 0 };
 	unsigned pass = 0;
@@ -142,8 +138,7 @@ check_full(const char *name, int reader, int writer)
 	close(writer);
 }
 
-static void
-nobody_waits_for_a_reader(void **state)
+TEST(nobody_waits_for_a_reader)
 {
 	int end[2];
 
@@ -173,8 +168,7 @@ wants_the_lock(void *arg, int level, const char *line)
 	pthread_mutex_unlock(&app.held);
 }
 
-static void
-a_function_is_called_outside_the_locks_of_the_caller(void **state)
+TEST(a_function_is_called_outside_the_locks_of_the_caller)
 {
 	app.caller = pthread_self();
 	app.calls = 0;
@@ -193,8 +187,7 @@ a_function_is_called_outside_the_locks_of_the_caller(void **state)
 	tcpx_log_sink(NULL, NULL);
 }
 
-static void
-a_slow_function_delays_nobody(void **state)
+TEST(a_slow_function_delays_nobody)
 {
 	unsigned taken = 0;
 
@@ -209,20 +202,4 @@ a_slow_function_delays_nobody(void **state)
 	tcpx_relay_set(NULL, NULL); /* the old function has had every line */
 	assert_int_equal(app.calls, taken);
 	tcpx_relay_release();
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ten_pass_in_a_second),
-		cmocka_unit_test(the_last_summary_does_not_wait_for_a_second),
-		cmocka_unit_test(no_second_has_more),
-		cmocka_unit_test(a_clock_that_goes_back_lets_no_more_pass),
-		cmocka_unit_test(nobody_waits_for_a_reader),
-		cmocka_unit_test(a_function_is_called_outside_the_locks_of_the_caller),
-		cmocka_unit_test(a_slow_function_delays_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,19 @@ static const struct {
 	{ "INFO", "^ALL", TCPX_LOG_ERROR, TCPX_SUB_INIT, true },
 };
 
-static void
-level_and_subsystem_decide(void **state)
+/* First of all tests: no level has been set yet. */
+TEST(stderr_gets_nothing_unasked)
+{
+	tcpx_log_sink(NULL, NULL);
+	assert_int_equal(tcpx_log_setup("auto", NULL, NULL), 0);
+	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
+	capture_start(); /* a function is asking */
+	assert_true(tcpx_log_on(TCPX_LOG_WARN, TCPX_SUB_NET));
+	tcpx_log_sink(NULL, NULL);
+	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
+}
+
+TEST_WITH(level_and_subsystem_decide, reset, NULL)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char name[64];
@@ -58,8 +69,7 @@ level_and_subsystem_decide(void **state)
 	}
 }
 
-static void
-bad_words_are_named_and_change_nothing(void **state)
+TEST_WITH(bad_words_are_named_and_change_nothing, reset, NULL)
 {
 	static const struct {
 		const char *level, *subsys, *file, *named;
@@ -83,21 +93,7 @@ bad_words_are_named_and_change_nothing(void **state)
 	}
 }
 
-/* First of all tests: no level has been set yet. */
-static void
-stderr_gets_nothing_unasked(void **state)
-{
-	tcpx_log_sink(NULL, NULL);
-	assert_int_equal(tcpx_log_setup("auto", NULL, NULL), 0);
-	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
-	capture_start(); /* a function is asking */
-	assert_true(tcpx_log_on(TCPX_LOG_WARN, TCPX_SUB_NET));
-	tcpx_log_sink(NULL, NULL);
-	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
-}
-
-static void
-each_sink_is_told_once(void **state)
+TEST_WITH(each_sink_is_told_once, reset, NULL)
 {
 	assert_true(tcpx_log_once("this"));
 	assert_true(tcpx_log_once("that"));
@@ -106,8 +102,7 @@ each_sink_is_told_once(void **state)
 	assert_true(tcpx_log_once("this"));
 }
 
-static void
-null_and_empty_leave_things_as_they_are(void **state)
+TEST_WITH(null_and_empty_leave_things_as_they_are, reset, NULL)
 {
 	setup("INFO", "NET");
 	setup(NULL, NULL);
@@ -116,8 +111,7 @@ null_and_empty_leave_things_as_they_are(void **state)
 	assert_false(tcpx_log_on(TCPX_LOG_INFO, TCPX_SUB_BOOT));
 }
 
-static void
-line_has_host_pid_tid_level_and_subsystem(void **state)
+TEST_WITH(line_has_host_pid_tid_level_and_subsystem, reset, NULL)
 {
 	char want[128];
 	char host[65];
@@ -136,8 +130,7 @@ count_up(int *n)
 	return ++*n;
 }
 
-static void
-arguments_of_unwanted_lines_are_not_evaluated(void **state)
+TEST_WITH(arguments_of_unwanted_lines_are_not_evaluated, reset, NULL)
 {
 	int n = 0;
 
@@ -146,16 +139,14 @@ arguments_of_unwanted_lines_are_not_evaluated(void **state)
 	assert_string_equal(captured, "");
 }
 
-static void
-one_call_is_one_line(void **state)
+TEST_WITH(one_call_is_one_line, reset, NULL)
 {
 	tcpx_warn(TCPX_SUB_INIT, "name \"a\nb\033[31m\"");
 	assert_int_equal(captured_count("\n"), 1);
 	check_has(captured, "a\\x0ab\\x1b[31m");
 }
 
-static void
-long_line_is_cut(void **state)
+TEST_WITH(long_line_is_cut, reset, NULL)
 {
 	tcpx_warn(TCPX_SUB_INIT, "%05000d", 1);
 	assert_int_equal(captured_count("\n"), 1);
@@ -163,15 +154,13 @@ long_line_is_cut(void **state)
 }
 
 /* A terminal obeys U+009B as it does ESC [, and may do anything with what is no UTF-8. */
-static void
-bytes_beyond_printable_ascii_are_escaped(void **state)
+TEST_WITH(bytes_beyond_printable_ascii_are_escaped, reset, NULL)
 {
 	tcpx_warn(TCPX_SUB_CHAN, "<\xc2\x9b" "2J|\xff|\x1b|gr\xc3\xbc\xc3\x9f|\x7f>");
 	check_has(captured, "<\\xc2\\x9b2J|\\xff|\\x1b|gr\\xc3\\xbc\\xc3\\x9f|\\x7f>\n");
 }
 
-static void
-version_is_one_line_and_no_other(void **state)
+TEST_WITH(version_is_one_line_and_no_other, reset, NULL)
 {
 	setup("VERSION", NULL);
 	tcpx_warn(TCPX_SUB_INIT, "not this");
@@ -179,8 +168,7 @@ version_is_one_line_and_no_other(void **state)
 	check_has(captured, "version " TCPX_VERSION);
 }
 
-static void
-file_name_takes_host_and_pid(void **state)
+TEST_WITH(file_name_takes_host_and_pid, reset, NULL)
 {
 	char dir[] = "/tmp/tcpx-log-XXXXXX";
 	char text[64], path[256], host[65], line[256] = "";
@@ -228,8 +216,7 @@ write_line(void *arg)
 	return NULL;
 }
 
-static void
-replaced_sink_is_not_running_any_more(void **state)
+TEST_WITH(replaced_sink_is_not_running_any_more, reset, NULL)
 {
 	pthread_t thread;
 
@@ -241,26 +228,4 @@ replaced_sink_is_not_running_any_more(void **state)
 	assert_true(slow.left);
 	pthread_join(thread, NULL);
 	assert_string_equal(captured, "");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stderr_gets_nothing_unasked),
-		cmocka_unit_test_setup(level_and_subsystem_decide, reset),
-		cmocka_unit_test_setup(bad_words_are_named_and_change_nothing, reset),
-		cmocka_unit_test_setup(each_sink_is_told_once, reset),
-		cmocka_unit_test_setup(null_and_empty_leave_things_as_they_are, reset),
-		cmocka_unit_test_setup(line_has_host_pid_tid_level_and_subsystem, reset),
-		cmocka_unit_test_setup(arguments_of_unwanted_lines_are_not_evaluated, reset),
-		cmocka_unit_test_setup(one_call_is_one_line, reset),
-		cmocka_unit_test_setup(bytes_beyond_printable_ascii_are_escaped, reset),
-		cmocka_unit_test_setup(long_line_is_cut, reset),
-		cmocka_unit_test_setup(version_is_one_line_and_no_other, reset),
-		cmocka_unit_test_setup(file_name_takes_host_and_pid, reset),
-		cmocka_unit_test_setup(replaced_sink_is_not_running_any_more, reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

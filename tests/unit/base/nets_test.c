@@ -43,8 +43,7 @@ static const struct {
 	{ "1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc:dddd:eeee", -EINVAL },
 };
 
-static void
-list_table(void **state)
+TEST(list_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		check(lists[i].list, "rc", tcpx_nets_check(lists[i].list), lists[i].rc);
@@ -87,8 +86,7 @@ static const struct {
 	{ "32.1.13.184/32", "2001:db8::1", false },
 };
 
-static void
-lookup_table(void **state)
+TEST(lookup_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lookups); i++) {
 		struct tcpx_addr a;
@@ -98,15 +96,4 @@ lookup_table(void **state)
 		assert_int_equal(tcpx_addr_parse(lookups[i].address, &a), 0);
 		check(name, "in", tcpx_nets_have(lookups[i].list, &a), lookups[i].in);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_table),
-		cmocka_unit_test(lookup_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ in_child(const int *fd, int count)
 	return WEXITSTATUS(status);
 }
 
-static void
-a_child_has_those_that_are_not_added(void **state)
+TEST(a_child_has_those_that_are_not_added)
 {
 	int fd[2 * PIPES];
 
@@ -53,8 +52,7 @@ a_child_has_those_that_are_not_added(void **state)
 }
 
 /* The kernel gives its number to the next, which is none of ours. */
-static void
-a_closed_one_is_forgotten(void **state)
+TEST(a_closed_one_is_forgotten)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), again;
 
@@ -67,8 +65,7 @@ a_closed_one_is_forgotten(void **state)
 }
 
 /* A child has descriptors of its own; one closes its parent's copies and not its own. */
-static void
-a_child_has_a_table_of_its_own(void **state)
+TEST(a_child_has_a_table_of_its_own)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), status = -1;
 	pid_t pid;
@@ -86,24 +83,10 @@ a_child_has_a_table_of_its_own(void **state)
 	tcpx_ownfd_close(fd);
 }
 
-static void
-a_number_without_room_is_left_alone(void **state)
+TEST(a_number_without_room_is_left_alone)
 {
 	tcpx_ownfd_add(-1);
 	tcpx_ownfd_add(1 << 20);
 	tcpx_ownfd_close(1 << 20);
 	assert_int_equal(in_child((int[]){ 0 }, 1), is_open(0));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_child_has_those_that_are_not_added),
-		cmocka_unit_test(a_closed_one_is_forgotten),
-		cmocka_unit_test(a_child_has_a_table_of_its_own),
-		cmocka_unit_test(a_number_without_room_is_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

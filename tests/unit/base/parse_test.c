@@ -89,27 +89,23 @@ static const struct {
 		check(table[i].text, "value", v, table[i].rc ? 4711 : table[i].value);     \
 	}
 
-static void
-count_table(void **state)
+TEST(count_table)
 {
 	CHECK_TABLE(counts, tcpx_parse_count);
 }
 
-static void
-size_table(void **state)
+TEST(size_table)
 {
 	CHECK_TABLE(sizes, tcpx_parse_size);
 	CHECK_TABLE(rates, tcpx_parse_decimal);
 }
 
-static void
-time_table(void **state)
+TEST(time_table)
 {
 	CHECK_TABLE(times, tcpx_parse_ms);
 }
 
-static void
-size_is_written_short(void **state)
+TEST(size_is_written_short)
 {
 	static const struct {
 		uint64_t bytes;
@@ -127,8 +123,7 @@ size_is_written_short(void **state)
 			   rows[i].text);
 }
 
-static void
-written_size_reads_back(void **state)
+TEST(written_size_reads_back)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -146,8 +141,7 @@ written_size_reads_back(void **state)
 
 /* Random texts over the letters that matter: never a crash, and never a value changed
  * by a refusal. */
-static void
-random_text_is_read_or_refused(void **state)
+TEST(random_text_is_read_or_refused)
 {
 	static const char letters[] = "0123456789.KMGTkiBs -+x";
 	uint64_t seed = test_seed();
@@ -165,19 +159,4 @@ random_text_is_read_or_refused(void **state)
 		else
 			check_random(seed, text[0] >= '0' && text[0] <= '9');
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(count_table),
-		cmocka_unit_test(size_table),
-		cmocka_unit_test(time_table),
-		cmocka_unit_test(size_is_written_short),
-		cmocka_unit_test(written_size_reads_back),
-		cmocka_unit_test(random_text_is_read_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,12 +6,10 @@
 
 #include "base/quota.h"
 
-static void
-a_party_has_its_limit(void **state)
+TEST(a_party_has_its_limit)
 {
 	struct tcpx_quota whole = { .limit = 1000 }, a = { .limit = 100, .whole = &whole };
 
-	(void)state;
 	assert_false(tcpx_quota_charge(&a, 101));
 	assert_true(tcpx_quota_charge(&a, 60));
 	assert_false(tcpx_quota_charge(&a, 41));
@@ -23,12 +21,10 @@ a_party_has_its_limit(void **state)
 	assert_int_equal(tcpx_quota_used(&whole), 40);
 }
 
-static void
-the_whole_has_its_limit(void **state)
+TEST(the_whole_has_its_limit)
 {
 	struct tcpx_quota whole = { .limit = 100 };
 
-	(void)state;
 	assert_true(tcpx_quota_charge(&whole, 100));
 	assert_false(tcpx_quota_charge(&whole, 1));
 	tcpx_quota_give(&whole, 100);
@@ -43,12 +39,10 @@ fill(struct tcpx_quota *q)
 	return tcpx_quota_used(q);
 }
 
-static void
-greedy_ones_leave_a_share_for_the_next(void **state)
+TEST(greedy_ones_leave_a_share_for_the_next)
 {
 	struct tcpx_quota whole = { .limit = 1000 }, of[10];
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		of[i] = (struct tcpx_quota){ .limit = 1000, .whole = &whole };
 	assert_int_equal(fill(&of[0]), 500);
@@ -60,14 +54,12 @@ greedy_ones_leave_a_share_for_the_next(void **state)
 	assert_true(tcpx_quota_charge(&of[9], 100));
 }
 
-static void
-a_group_leaves_as_much_as_it_has(void **state)
+TEST(a_group_leaves_as_much_as_it_has)
 {
 	struct tcpx_quota whole = { .limit = 1000 };
 	struct tcpx_quota group[2] = { { .limit = 500, .whole = &whole }, { .limit = 500, .whole = &whole } };
 	struct tcpx_quota of[20];
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		of[i] = (struct tcpx_quota){ .limit = 1000, .whole = &group[i / 10] };
 	assert_int_equal(fill(&of[0]), 250); /* as much as is left to its group */
@@ -84,13 +76,11 @@ a_group_leaves_as_much_as_it_has(void **state)
 }
 
 /* Others of it keep nobody's answers out; the whole does. */
-static void
-what_a_group_has_is_no_limit_for_answers(void **state)
+TEST(what_a_group_has_is_no_limit_for_answers)
 {
 	struct tcpx_quota whole = { .limit = 120 }, group = { .limit = 50, .whole = &whole };
 	struct tcpx_quota a = { .limit = 100, .whole = &group };
 
-	(void)state;
 	assert_true(tcpx_quota_charge(&group, 50));
 	assert_false(tcpx_quota_charge(&a, 1));
 	assert_true(tcpx_quota_draw(&a, 60));
@@ -103,13 +93,11 @@ what_a_group_has_is_no_limit_for_answers(void **state)
 	assert_int_equal(tcpx_quota_used(&whole), 50);
 }
 
-static void
-a_reserve_is_for_answers(void **state)
+TEST(a_reserve_is_for_answers)
 {
 	struct tcpx_quota whole = { .limit = 150 };
 	struct tcpx_quota a = { .limit = 100, .reserve = 20, .whole = &whole };
 
-	(void)state;
 	assert_int_equal(fill(&a), 75); /* as much as is left */
 	assert_true(tcpx_quota_draw(&a, 25));
 	assert_false(tcpx_quota_draw(&a, 1));
@@ -136,14 +124,12 @@ in_and_out(void *arg)
 	return (void *)in;
 }
 
-static void
-threads_neither_lose_nor_find_bytes(void **state)
+TEST(threads_neither_lose_nor_find_bytes)
 {
 	struct tcpx_quota whole = { .limit = 40 }, q = { .limit = 20, .whole = &whole };
 	pthread_t t[THREADS];
 	uintptr_t all = 0;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, in_and_out, &q), 0);
 	for (int i = 0; i < THREADS; i++) {
@@ -170,13 +156,11 @@ yields(struct tcpx_quota *whole, uint64_t bytes, uint64_t had)
 	return some > 0;
 }
 
-static void
-what_matters_least_is_given_up_for_the_whole_alone(void **state)
+TEST(what_matters_least_is_given_up_for_the_whole_alone)
 {
 	struct tcpx_quota whole = { .limit = 1000, .yield = yields };
 	struct tcpx_quota a = { .limit = 200, .whole = &whole };
 
-	(void)state;
 	hoard = 900;
 	assert_true(tcpx_quota_charge(&whole, 900));
 	assert_true(tcpx_quota_charge(&a, 40));
@@ -193,35 +177,15 @@ what_matters_least_is_given_up_for_the_whole_alone(void **state)
 	assert_int_equal(tcpx_quota_used(&a), 200);
 }
 
-static void
-when_there_is_no_more_of_it_the_whole_is_full(void **state)
+TEST(when_there_is_no_more_of_it_the_whole_is_full)
 {
 	struct tcpx_quota whole = { .limit = 100, .yield = yields };
 	struct tcpx_quota a = { .limit = 100, .whole = &whole };
 
-	(void)state;
 	hoard = 5;
 	assert_true(tcpx_quota_charge(&whole, 95));
 	assert_false(tcpx_quota_charge(&a, 50));
 	assert_int_equal(hoard, 0);
 	assert_int_equal(tcpx_quota_used(&a), 0);
 	assert_int_equal(tcpx_quota_used(&whole), 90);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_party_has_its_limit),
-		cmocka_unit_test(the_whole_has_its_limit),
-		cmocka_unit_test(greedy_ones_leave_a_share_for_the_next),
-		cmocka_unit_test(a_group_leaves_as_much_as_it_has),
-		cmocka_unit_test(what_a_group_has_is_no_limit_for_answers),
-		cmocka_unit_test(a_reserve_is_for_answers),
-		cmocka_unit_test(threads_neither_lose_nor_find_bytes),
-		cmocka_unit_test(what_matters_least_is_given_up_for_the_whole_alone),
-		cmocka_unit_test(when_there_is_no_more_of_it_the_whole_is_full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,7 @@
 
 #include "base/random.h"
 
-static void
-same_seed_same_numbers(void **state)
+TEST(same_seed_same_numbers)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(1234567);
 
@@ -15,8 +14,7 @@ same_seed_same_numbers(void **state)
 	assert_true(tcpx_rng_next(&rng) == 9817491932198370423u);
 }
 
-static void
-below_and_between_keep_their_bounds_and_reach_them(void **state)
+TEST(below_and_between_keep_their_bounds_and_reach_them)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -35,8 +33,7 @@ below_and_between_keep_their_bounds_and_reach_them(void **state)
 	check_random(seed, tcpx_rng_below(&rng, (1ull << 63) + 1) <= 1ull << 63);
 }
 
-static void
-kernel_bytes_fill_all_and_differ(void **state)
+TEST(kernel_bytes_fill_all_and_differ)
 {
 	/* longer than one getrandom() is sure to give whole */
 	static unsigned char a[1000], b[1000], none[64];
@@ -46,16 +43,4 @@ kernel_bytes_fill_all_and_differ(void **state)
 	assert_memory_not_equal(a, b, sizeof(a));
 	assert_memory_not_equal(a + sizeof(a) - sizeof(none), none, sizeof(none));
 	assert_int_equal(tcpx_random_bytes(a, 0), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_seed_same_numbers),
-		cmocka_unit_test(below_and_between_keep_their_bounds_and_reach_them),
-		cmocka_unit_test(kernel_bytes_fill_all_and_differ),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

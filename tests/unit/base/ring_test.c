@@ -8,8 +8,7 @@
 
 #include "base/ring.h"
 
-static void
-size_must_be_a_power_of_two(void **state)
+TEST(size_must_be_a_power_of_two)
 {
 	static const uint32_t bad[] = { 0, 3, 6, 7, 0xffffffff };
 	struct tcpx_ring ring;
@@ -22,8 +21,7 @@ size_must_be_a_power_of_two(void **state)
 	assert_int_equal(tcpx_ring_init(&ring, slots, 1), 0);
 }
 
-static void
-full_refuses_and_empty_gives_nothing(void **state)
+TEST(full_refuses_and_empty_gives_nothing)
 {
 	struct tcpx_ring ring;
 	void *slots[2];
@@ -42,8 +40,7 @@ full_refuses_and_empty_gives_nothing(void **state)
 	assert_null(tcpx_ring_get(&ring));
 }
 
-static void
-counters_may_wrap(void **state)
+TEST(counters_may_wrap)
 {
 	struct tcpx_ring ring;
 	void *slots[4];
@@ -82,8 +79,7 @@ produce(void *arg)
 	return NULL;
 }
 
-static void
-two_threads_see_all_in_order(void **state)
+TEST(two_threads_see_all_in_order)
 {
 	struct run *run = aligned_alloc(64, (sizeof(*run) + 63) / 64 * 64);
 	pthread_t producer;
@@ -103,17 +99,4 @@ two_threads_see_all_in_order(void **state)
 	assert_true(same);
 	assert_int_equal(tcpx_ring_count(&run->ring), 0);
 	free(run);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(size_must_be_a_power_of_two),
-		cmocka_unit_test(full_refuses_and_empty_gives_nothing),
-		cmocka_unit_test(counters_may_wrap),
-		cmocka_unit_test(two_threads_see_all_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

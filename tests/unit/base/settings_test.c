@@ -6,8 +6,7 @@
 
 #include "base/settings.h"
 
-static void
-every_row_is_whole_and_its_default_allowed(void **state)
+TEST(every_row_is_whole_and_its_default_allowed)
 {
 	for (unsigned i = 0; i < TCPX_SETTING_COUNT; i++) {
 		const struct tcpx_setting_def *def = tcpx_setting_at(i);
@@ -109,8 +108,7 @@ static const struct {
 	{ TCPX_SET_DEBUG, "1", -EINVAL, 0, false },
 };
 
-static void
-value_table(void **state)
+TEST(value_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 		const struct tcpx_setting_def *def = tcpx_setting_at(values[i].setting);
@@ -125,8 +123,7 @@ value_table(void **state)
 	}
 }
 
-static void
-endless_text_is_refused(void **state)
+TEST(endless_text_is_refused)
 {
 	static char text[TCPX_SETTING_TEXT_MAX + 2];
 	struct tcpx_setting_value v;
@@ -138,8 +135,7 @@ endless_text_is_refused(void **state)
 	assert_int_equal(tcpx_setting_parse(tcpx_setting_at(TCPX_SET_NICS), text, &v), 0);
 }
 
-static void
-allowed_is_told_by_type(void **state)
+TEST(allowed_is_told_by_type)
 {
 	static const struct {
 		enum tcpx_setting setting;
@@ -178,8 +174,7 @@ static const struct {
 	{ "TCPX_FOO", NULL },
 };
 
-static void
-nearest_name_is_proposed_if_it_is_near(void **state)
+TEST(nearest_name_is_proposed_if_it_is_near)
 {
 	char longest[2000];
 
@@ -195,8 +190,7 @@ nearest_name_is_proposed_if_it_is_near(void **state)
 	assert_null(tcpx_setting_nearest(""));
 }
 
-static void
-names_of_other_parts_are_known(void **state)
+TEST(names_of_other_parts_are_known)
 {
 	assert_true(tcpx_setting_known_elsewhere("TCPX_CONF_FILE"));
 	assert_true(tcpx_setting_known_elsewhere("UCCL_TCPX_PERF_SIZE"));
@@ -204,19 +198,4 @@ names_of_other_parts_are_known(void **state)
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CHUNK"));
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CONF"));
 	assert_int_equal(tcpx_setting_find("TCPX_CONF_FILE"), -ENOENT);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_is_whole_and_its_default_allowed),
-		cmocka_unit_test(value_table),
-		cmocka_unit_test(endless_text_is_refused),
-		cmocka_unit_test(allowed_is_told_by_type),
-		cmocka_unit_test(nearest_name_is_proposed_if_it_is_near),
-		cmocka_unit_test(names_of_other_parts_are_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,8 +28,7 @@ raise_it(void)
 	close(fd[1]);
 }
 
-static void
-the_signal_ends_nothing(void **state)
+TEST(the_signal_ends_nothing)
 {
 	struct tcpx_sigpipe p;
 	sigset_t now;
@@ -45,8 +44,7 @@ the_signal_ends_nothing(void **state)
 	assert_false(sigismember(&now, SIGPIPE));
 }
 
-static void
-what_was_pending_stays_so(void **state)
+TEST(what_was_pending_stays_so)
 {
 	sigset_t set;
 	struct tcpx_sigpipe p;
@@ -62,15 +60,4 @@ what_was_pending_stays_so(void **state)
 	signal(SIGPIPE, SIG_IGN); /* drops it */
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_DFL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_signal_ends_nothing),
-		cmocka_unit_test(what_was_pending_stays_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

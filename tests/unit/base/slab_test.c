@@ -25,8 +25,7 @@ intact(const struct piece *p)
 	return true;
 }
 
-static void
-pieces_keep_their_bytes_whatever_comes_and_goes(void **state)
+TEST(pieces_keep_their_bytes_whatever_comes_and_goes)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -58,14 +57,12 @@ pieces_keep_their_bytes_whatever_comes_and_goes(void **state)
 	assert_int_equal(slabs, 0);
 }
 
-static void
-a_slab_goes_back_with_its_last_piece(void **state)
+TEST(a_slab_goes_back_with_its_last_piece)
 {
 	struct tcpx_slab *place = NULL;
 	uint8_t *at[64], *first;
 	int mapped;
 
-	(void)state;
 	for (int i = 0; i < 64; i++)
 		at[i] = tcpx_slab_take(&place, 12000);
 	mapped = slabs;
@@ -89,13 +86,11 @@ a_slab_goes_back_with_its_last_piece(void **state)
 	tcpx_slab_free(NULL);
 }
 
-static void
-there_is_no_piece_without_memory_or_too_long(void **state)
+TEST(there_is_no_piece_without_memory_or_too_long)
 {
 	struct tcpx_slab *place = NULL;
 	void *one;
 
-	(void)state;
 	assert_null(tcpx_slab_take(&place, TCPX_SLAB_MOST + 1));
 	no_slabs = true;
 	assert_null(tcpx_slab_take(&place, 1));
@@ -118,14 +113,12 @@ free_all(void *arg)
 }
 
 /* Pieces that one thread takes are given back by others. */
-static void
-any_thread_frees_pieces(void **state)
+TEST(any_thread_frees_pieces)
 {
 	static void *at[4][PIECES];
 	struct tcpx_slab *place = NULL;
 	pthread_t t[4];
 
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		for (int i = 0; i < PIECES; i++)
 			at[k][i] = tcpx_slab_take(&place, 3000);
@@ -136,17 +129,4 @@ any_thread_frees_pieces(void **state)
 	assert_int_equal(slabs, 1);
 	tcpx_slab_leave(&place);
 	assert_int_equal(slabs, 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_keep_their_bytes_whatever_comes_and_goes),
-		cmocka_unit_test(a_slab_goes_back_with_its_last_piece),
-		cmocka_unit_test(there_is_no_piece_without_memory_or_too_long),
-		cmocka_unit_test(any_thread_frees_pieces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

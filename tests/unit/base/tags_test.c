@@ -31,8 +31,7 @@ longest_walk(const struct tcpx_tags *t)
 	return longest;
 }
 
-static void
-those_of_a_tag_come_in_order(void **state)
+TEST(those_of_a_tag_come_in_order)
 {
 	struct tcpx_tags t;
 	struct item i[6];
@@ -52,8 +51,7 @@ those_of_a_tag_come_in_order(void **state)
 	tcpx_tags_fini(&t);
 }
 
-static void
-those_of_a_tag_are_walked_from_the_newest(void **state)
+TEST(those_of_a_tag_are_walked_from_the_newest)
 {
 	struct tcpx_tagged *at, none;
 	struct tcpx_tags t;
@@ -80,8 +78,7 @@ those_of_a_tag_are_walked_from_the_newest(void **state)
 	tcpx_tags_fini(&t);
 }
 
-static void
-many_tags_are_no_long_walk(void **state)
+TEST(many_tags_are_no_long_walk)
 {
 	struct tcpx_tagged *all = calloc(MANY, sizeof(*all));
 	struct tcpx_rng rng = tcpx_rng_seed(3);
@@ -104,8 +101,7 @@ many_tags_are_no_long_walk(void **state)
 	free(all);
 }
 
-static void
-many_of_one_tag_are_no_walk(void **state)
+TEST(many_of_one_tag_are_no_walk)
 {
 	struct tcpx_tagged *all = calloc(MANY, sizeof(*all));
 	struct tcpx_tags t;
@@ -132,8 +128,7 @@ oldest(struct item *i, uint64_t tag)
 	return found;
 }
 
-static void
-random_steps_are_as_a_walk_finds_them(void **state)
+TEST(random_steps_are_as_a_walk_finds_them)
 {
 	static struct item i[ITEMS];
 	struct tcpx_rng rng = tcpx_rng_seed(4);
@@ -161,18 +156,4 @@ random_steps_are_as_a_walk_finds_them(void **state)
 			tcpx_tags_remove(&t, &i[k].tagged);
 	assert_int_equal(t.count, 0);
 	assert_ptr_equal(t.bucket, t.few);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_of_a_tag_come_in_order),
-		cmocka_unit_test(those_of_a_tag_are_walked_from_the_newest),
-		cmocka_unit_test(many_tags_are_no_long_walk),
-		cmocka_unit_test(many_of_one_tag_are_no_walk),
-		cmocka_unit_test(random_steps_are_as_a_walk_finds_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 
 #include "base/text.h"
 
-static void
-text_grows_and_is_given_away(void **state)
+TEST(text_grows_and_is_given_away)
 {
 	struct tcpx_text t = { 0 };
 	char *text;
@@ -19,8 +18,7 @@ text_grows_and_is_given_away(void **state)
 	free(text);
 }
 
-static void
-what_fits_exactly_has_its_nul(void **state)
+TEST(what_fits_exactly_has_its_nul)
 {
 	for (unsigned n = 250; n < 260; n++) {
 		struct tcpx_text t = { 0 };
@@ -34,8 +32,7 @@ what_fits_exactly_has_its_nul(void **state)
 	}
 }
 
-static void
-nothing_is_an_empty_text(void **state)
+TEST(nothing_is_an_empty_text)
 {
 	struct tcpx_text t = { 0 };
 	char *text;
@@ -48,8 +45,7 @@ nothing_is_an_empty_text(void **state)
 	assert_null(t.at);
 }
 
-static void
-quoted_text_is_json(void **state)
+TEST(quoted_text_is_json)
 {
 	static const struct {
 		const char *raw, *quoted;
@@ -76,8 +72,7 @@ quoted_text_is_json(void **state)
 	}
 }
 
-static void
-utf8_is_what_the_standard_allows(void **state)
+TEST(utf8_is_what_the_standard_allows)
 {
 	static const struct {
 		const char *text;
@@ -93,8 +88,7 @@ utf8_is_what_the_standard_allows(void **state)
 		assert_int_equal(tcpx_utf8_len(table[i].text), table[i].len);
 }
 
-static void
-controls_and_what_turns_text_around_do_not_show(void **state)
+TEST(controls_and_what_turns_text_around_do_not_show)
 {
 	static const struct {
 		const char *raw, *shown;
@@ -120,19 +114,4 @@ controls_and_what_turns_text_around_do_not_show(void **state)
 	assert_string_equal(shown, "abc");
 	tcpx_text_show(shown, 7, "abc\xe2\x82\xac");
 	assert_string_equal(shown, "abc\xe2\x82\xac");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_grows_and_is_given_away),
-		cmocka_unit_test(what_fits_exactly_has_its_nul),
-		cmocka_unit_test(nothing_is_an_empty_text),
-		cmocka_unit_test(quoted_text_is_json),
-		cmocka_unit_test(utf8_is_what_the_standard_allows),
-		cmocka_unit_test(controls_and_what_turns_text_around_do_not_show),
-	};
-
-	return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }

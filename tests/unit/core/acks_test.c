@@ -63,8 +63,7 @@ assert_state(const struct scene *w, const char *what, const enum tcpx_slot_state
 				 tcpx_slot_state_name(tcpx_window_state(&w->c->window, seq)));
 }
 
-static void
-a_refused_acknowledgement_changes_nothing(void **state)
+TEST(a_refused_acknowledgement_changes_nothing)
 {
 	static const enum tcpx_slot_state before[POSTED] = { TCPX_SLOT_FREE, TCPX_SLOT_RECEIVED,
 							     TCPX_SLOT_SENT, TCPX_SLOT_PICKED };
@@ -84,7 +83,6 @@ a_refused_acknowledgement_changes_nothing(void **state)
 		{ "nothing at all", { 0, 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct scene w;
 
@@ -100,8 +98,7 @@ a_refused_acknowledgement_changes_nothing(void **state)
 	}
 }
 
-static void
-a_possible_acknowledgement_frees_what_it_names(void **state)
+TEST(a_possible_acknowledgement_frees_what_it_names)
 {
 	static const struct {
 		struct tcpx_ack ack;
@@ -113,7 +110,6 @@ a_possible_acknowledgement_frees_what_it_names(void **state)
 		{ { 3, 3 }, { TCPX_SLOT_FREE, TCPX_SLOT_FREE, TCPX_SLOT_FREE, TCPX_SLOT_PICKED } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t applied = rows[i].ack.applied;
 		struct scene w;
@@ -129,13 +125,11 @@ a_possible_acknowledgement_frees_what_it_names(void **state)
 }
 
 /* Other channels take them, and count them anew. */
-static void
-messages_that_a_lost_channel_gives_back_are_outstanding_no_more(void **state)
+TEST(messages_that_a_lost_channel_gives_back_are_outstanding_no_more)
 {
 	struct payload payload = { .list = NULL };
 	struct scene w;
 
-	(void)state;
 	begin(&w);
 	for (uint64_t seq = 2; seq <= POSTED; seq++)
 		tcpx_tx_record(w.c, seq)->payload = &payload;
@@ -147,16 +141,4 @@ messages_that_a_lost_channel_gives_back_are_outstanding_no_more(void **state)
 	assert_int_equal(w.b.s->sched.outstanding_bytes, 0);
 	(void)bare_works(w.c->loop);
 	bare_close(&w.b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_refused_acknowledgement_changes_nothing),
-		cmocka_unit_test(a_possible_acknowledgement_frees_what_it_names),
-		cmocka_unit_test(messages_that_a_lost_channel_gives_back_are_outstanding_no_more),
-	};
-
-	return cmocka_run_group_tests_name("core/acks", tests, NULL, NULL);
 }

@@ -6,15 +6,11 @@
 #ifndef UNIT_CORE_BARE_H
 #define UNIT_CORE_BARE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "cases.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/channel/channel.h"
 #include "core/context/context.h"

@@ -135,8 +135,7 @@ add(struct world *w, enum tcpx_flow flow, uint64_t seq, uint64_t id)
 			      0, 1000);
 }
 
-static void
-all_at_hand_is_one_launch(void **state)
+TEST(all_at_hand_is_one_launch)
 {
 	struct world w;
 
@@ -158,8 +157,7 @@ all_at_hand_is_one_launch(void **state)
 	end(&w);
 }
 
-static void
-a_full_batch_does_not_wait_for_the_turns_end(void **state)
+TEST(a_full_batch_does_not_wait_for_the_turns_end)
 {
 	struct world w;
 
@@ -173,8 +171,7 @@ a_full_batch_does_not_wait_for_the_turns_end(void **state)
 	end(&w);
 }
 
-static void
-each_of_a_batch_is_reported_before_all_of_them(void **state)
+TEST(each_of_a_batch_is_reported_before_all_of_them)
 {
 	struct world w;
 
@@ -189,8 +186,7 @@ each_of_a_batch_is_reported_before_all_of_them(void **state)
 	end(&w);
 }
 
-static void
-nothing_of_an_ended_transfer_is_copied(void **state)
+TEST(nothing_of_an_ended_transfer_is_copied)
 {
 	struct world w;
 
@@ -205,8 +201,7 @@ nothing_of_an_ended_transfer_is_copied(void **state)
 	end(&w);
 }
 
-static void
-quiescing_finishes_what_is_in_flight(void **state)
+TEST(quiescing_finishes_what_is_in_flight)
 {
 	struct world w;
 
@@ -223,8 +218,7 @@ quiescing_finishes_what_is_in_flight(void **state)
 	end(&w);
 }
 
-static void
-a_copy_that_fails_is_reported_with_its_code(void **state)
+TEST(a_copy_that_fails_is_reported_with_its_code)
 {
 	struct world w;
 
@@ -239,8 +233,7 @@ a_copy_that_fails_is_reported_with_its_code(void **state)
 	end(&w);
 }
 
-static void
-a_walk_that_is_too_short_adds_nothing(void **state)
+TEST(a_walk_that_is_too_short_adds_nothing)
 {
 	struct tcpx_fraglist list;
 	struct world w;
@@ -255,8 +248,7 @@ a_walk_that_is_too_short_adds_nothing(void **state)
 	end(&w);
 }
 
-static void
-a_loop_with_copies_in_flight_looks_again_soon(void **state)
+TEST(a_loop_with_copies_in_flight_looks_again_soon)
 {
 	struct world w;
 
@@ -270,21 +262,4 @@ a_loop_with_copies_in_flight_looks_again_soon(void **state)
 	tcpx_batches_poll(&w.b.loop[0], 0);
 	assert_int_equal(tcpx_batches_timeout(&w.b.loop[0], w.b.loop[0].awake_until_ns), -1);
 	end(&w);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_at_hand_is_one_launch),
-		cmocka_unit_test(a_full_batch_does_not_wait_for_the_turns_end),
-		cmocka_unit_test(each_of_a_batch_is_reported_before_all_of_them),
-		cmocka_unit_test(nothing_of_an_ended_transfer_is_copied),
-		cmocka_unit_test(quiescing_finishes_what_is_in_flight),
-		cmocka_unit_test(a_copy_that_fails_is_reported_with_its_code),
-		cmocka_unit_test(a_walk_that_is_too_short_adds_nothing),
-		cmocka_unit_test(a_loop_with_copies_in_flight_looks_again_soon),
-	};
-
-	return cmocka_run_group_tests_name("core/batch", tests, NULL, NULL);
 }

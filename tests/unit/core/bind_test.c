@@ -32,8 +32,7 @@ thread_lists(tcpx_engine *e, struct tcpx_thread_info *info, size_t *count)
 	assert_ok(tcpx_query_threads(e, info, sizeof(info[0]), count));
 }
 
-static void
-threads_go_where_their_nics_are_bound(void **state)
+TEST(threads_go_where_their_nics_are_bound)
 {
 	char tx[64], rx[64];
 	const char *settings[] = { "TCPX_NICS=127.0.1.1,127.0.2.1", "TCPX_CHANNELS=4",
@@ -86,8 +85,7 @@ check_all(const char *const *settings, const char *requested)
 	rig_end(&r);
 }
 
-static void
-what_is_set_for_all_threads_beats_bindings(void **state)
+TEST(what_is_set_for_all_threads_beats_bindings)
 {
 	char cpus[32], tx[64], list[16];
 	const char *settings[] = { "TCPX_NICS=127.0.1.1", cpus, tx, NULL };
@@ -104,8 +102,7 @@ what_is_set_for_all_threads_beats_bindings(void **state)
 	check_all(other, "");
 }
 
-static void
-bindings_that_cannot_be_read_stop_an_engine(void **state)
+TEST(bindings_that_cannot_be_read_stop_an_engine)
 {
 	const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_RX_BINDINGS=a:3-1", NULL };
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
@@ -115,8 +112,7 @@ bindings_that_cannot_be_read_stop_an_engine(void **state)
 	assert_int_equal(tcpx_open(&opts, &e), TCPX_ECONFIG);
 }
 
-static void
-a_hint_that_cannot_be_read_does_not(void **state)
+TEST(a_hint_that_cannot_be_read_does_not)
 {
 	static const char *const settings[] = { "TCPX_NICS=127.0.1.1", NULL };
 
@@ -125,8 +121,7 @@ a_hint_that_cannot_be_read_does_not(void **state)
 	unsetenv("NCCL_GPUDIRECTTCPX_RX_BINDINGS");
 }
 
-static void
-channels_say_where_their_packets_arrive(void **state)
+TEST(channels_say_where_their_packets_arrive)
 {
 	static const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_CHANNELS=1", NULL };
 	struct tcpx_channel_info channel[4];
@@ -139,18 +134,4 @@ channels_say_where_their_packets_arrive(void **state)
 	for (size_t i = 0; i < count; i++)
 		assert_in_range(channel[i].incoming_cpu + 1, 0, TCPX_CPUS_MAX);
 	rig_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_go_where_their_nics_are_bound),
-		cmocka_unit_test(what_is_set_for_all_threads_beats_bindings),
-		cmocka_unit_test(bindings_that_cannot_be_read_stop_an_engine),
-		cmocka_unit_test(a_hint_that_cannot_be_read_does_not),
-		cmocka_unit_test(channels_say_where_their_packets_arrive),
-	};
-
-	return cmocka_run_group_tests_name("core/bind", tests, NULL, NULL);
 }

@@ -34,8 +34,7 @@ talk(void *arg)
 }
 
 /* What a process says last is read, though sends to it fail by then. */
-static void
-a_peer_that_closes_amid_sends_says_so(void **state)
+TEST(a_peer_that_closes_amid_sends_says_so)
 {
 	static const char *const patient[] = { "TCPX_STALL_MS=600000", "TCPX_KEEPALIVE_MS=600000",
 					       NULL };
@@ -74,8 +73,7 @@ recv_unless_deaf(struct tcpx_stream *s, void *data, size_t len)
 	return deaf ? -EAGAIN : tcpx_net_sock.stream_recv(s, data, len);
 }
 
-static void
-close_waits_for_the_acknowledgement_but_not_for_ever(void **state)
+TEST(close_waits_for_the_acknowledgement_but_not_for_ever)
 {
 	static const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_PORT=0", "TCPX_STATS=off", NULL };
 	static const struct {
@@ -105,15 +103,4 @@ close_waits_for_the_acknowledgement_but_not_for_ever(void **state)
 		tcpx_peer_free(p);
 		tcpx_close(a);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_peer_that_closes_amid_sends_says_so),
-		cmocka_unit_test(close_waits_for_the_acknowledgement_but_not_for_ever),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

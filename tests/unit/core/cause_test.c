@@ -47,8 +47,7 @@ pair_close(struct pair *w)
 }
 
 /* Killed: its kernel closes or resets what it had, and refuses from then on. */
-static void
-a_peer_that_was_killed_has_gone(void **state)
+TEST(a_peer_that_was_killed_has_gone)
 {
 	static const uint64_t most_ns[] = { 1000 * TCPX_MS, 3500 * TCPX_MS };
 
@@ -80,8 +79,7 @@ resumed(void *arg)
 }
 
 /* Both live: a firewall has reset everything, and refuses for a while. */
-static void
-a_session_that_lost_every_connection_resumes(void **state)
+TEST(a_session_that_lost_every_connection_resumes)
 {
 	for (int i = 0; i < 4; i++) {
 		struct pair w;
@@ -102,8 +100,7 @@ a_session_that_lost_every_connection_resumes(void **state)
 }
 
 /* Addresses that swallow cost an attempt each, and not the session. */
-static void
-a_control_stream_finds_the_address_that_is_left(void **state)
+TEST(a_control_stream_finds_the_address_that_is_left)
 {
 	for (int i = 0; i < 6; i++) {
 		struct pair w;
@@ -121,8 +118,7 @@ a_control_stream_finds_the_address_that_is_left(void **state)
 
 /* It comes back at its address, with its name. Its old connections were closed, or are half-open: it
  * vanished with its host, and nothing was said. */
-static void
-a_peer_that_restarted_is_another(void **state)
+TEST(a_peer_that_restarted_is_another)
 {
 	static const char *const fixed[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=7000",
 					     "TCPX_DEBUG=WARN", NULL };
@@ -168,8 +164,7 @@ a_peer_that_restarted_is_another(void **state)
 }
 
 /* Each engine has opened a session to the other: the proof is one for both. */
-static void
-a_peer_has_gone_from_all_its_sessions(void **state)
+TEST(a_peer_has_gone_from_all_its_sessions)
 {
 	struct tcpx_desc d = { 0, 0, LEN };
 	struct pair w;
@@ -195,8 +190,7 @@ a_peer_has_gone_from_all_its_sessions(void **state)
 }
 
 /* The side that notices first says why, and the other ends with that. */
-static void
-a_farewell_keeps_its_code(void **state)
+TEST(a_farewell_keeps_its_code)
 {
 	static const char *const soon[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 					    "TCPX_DEBUG=WARN", "TCPX_STALL_MS=2000", NULL };
@@ -224,19 +218,4 @@ a_farewell_keeps_its_code(void **state)
 	lab_close(&t);
 	mem_close(&from);
 	mem_close(&to);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_peer_that_was_killed_has_gone),
-		cmocka_unit_test(a_session_that_lost_every_connection_resumes),
-		cmocka_unit_test(a_control_stream_finds_the_address_that_is_left),
-		cmocka_unit_test(a_peer_that_restarted_is_another),
-		cmocka_unit_test(a_peer_has_gone_from_all_its_sessions),
-		cmocka_unit_test(a_farewell_keeps_its_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,8 +118,7 @@ begin(struct world *w)
 	return w->b.s;
 }
 
-static void
-nothing_is_written_before_the_flush(void **state)
+TEST(nothing_is_written_before_the_flush)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -135,8 +134,7 @@ nothing_is_written_before_the_flush(void **state)
 	bare_close(&w.b);
 }
 
-static void
-what_finds_no_room_waits_until_it_is_writable(void **state)
+TEST(what_finds_no_room_waits_until_it_is_writable)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -154,14 +152,12 @@ what_finds_no_room_waits_until_it_is_writable(void **state)
 }
 
 /* ... which may be with the first part of what a flush had to write. */
-static void
-they_are_woken_though_more_waits(void **state)
+TEST(they_are_woken_though_more_waits)
 {
 	static const uint8_t list[1000];
 	struct world w;
 	struct session *s = begin(&w);
 
-	(void)state;
 	w.stream.room = TCPX_FRAME_HEAD + 10;
 	s->control.chunks_wait = true;
 	assert_int_equal(tcpx_ctrl_put_bulk(s->control.ctrl, TCPX_FR_OPEN, "", 0, NULL), 0);
@@ -174,8 +170,7 @@ they_are_woken_though_more_waits(void **state)
 	bare_close(&w.b);
 }
 
-static void
-channels_that_waited_for_an_open_are_woken_once_it_has_gone(void **state)
+TEST(channels_that_waited_for_an_open_are_woken_once_it_has_gone)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -193,8 +188,7 @@ channels_that_waited_for_an_open_are_woken_once_it_has_gone(void **state)
 }
 
 /* Else they would look, flush and wake each other for ever. */
-static void
-channels_sleep_on_while_the_open_cannot_go(void **state)
+TEST(channels_sleep_on_while_the_open_cannot_go)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -207,8 +201,7 @@ channels_sleep_on_while_the_open_cannot_go(void **state)
 	bare_close(&w.b);
 }
 
-static void
-answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them(void **state)
+TEST(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -230,8 +223,7 @@ answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them(void **state)
 	bare_close(&w.b);
 }
 
-static void
-a_cancel_does_not_overtake_its_open(void **state)
+TEST(a_cancel_does_not_overtake_its_open)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -262,8 +254,7 @@ arrives(struct world *w, uint8_t type, const void *payload, size_t len)
 }
 
 /* What a process sends last, and closes, can be read after a send has failed. */
-static void
-a_write_that_fails_cuts_the_stream_once_all_is_read(void **state)
+TEST(a_write_that_fails_cuts_the_stream_once_all_is_read)
 {
 	static const struct {
 		int sends, reads;
@@ -302,8 +293,7 @@ a_write_that_fails_cuts_the_stream_once_all_is_read(void **state)
 }
 
 /* The stream alone was reset, for bytes that the process had not read. Refusals every 20 ms. */
-static void
-a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended(void **state)
+TEST(a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended)
 {
 	static const struct {
 		int apart_ms; /* of the channel's end from the cut; 0: none was closed */
@@ -329,8 +319,7 @@ a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended(void **st
 }
 
 /* A frame of the peer that waits for the next turn is read though a send fails before. */
-static void
-what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
+TEST(what_waits_for_its_turn_is_read_after_a_failed_write)
 {
 	struct world w;
 	struct session *s = begin(&w);
@@ -353,12 +342,10 @@ what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 }
 
 /* The peer shows with RESUMED that it is the peer, so nothing counts before. */
-static void
-a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone(void **state)
+TEST(a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone)
 {
 	struct listeners none = { .count = 0 };
 
-	(void)state;
 	for (int resuming = 0; resuming < 2; resuming++) {
 		struct world w;
 		struct session *s = begin(&w);
@@ -377,8 +364,7 @@ a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone(void **state)
 }
 
 /* Rows: is the connection of a failed session closed after each of three turns? */
-static void
-a_closing_engine_waits_until_bye_is_acknowledged(void **state)
+TEST(a_closing_engine_waits_until_bye_is_acknowledged)
 {
 	static const struct {
 		bool parting;
@@ -418,26 +404,4 @@ a_closing_engine_waits_until_bye_is_acknowledged(void **state)
 			assert_int_equal(w.stream.taken, TCPX_FRAME_HEAD + 8);
 		bare_close(&w.b);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_written_before_the_flush),
-		cmocka_unit_test(what_finds_no_room_waits_until_it_is_writable),
-		cmocka_unit_test(channels_that_waited_for_an_open_are_woken_once_it_has_gone),
-		cmocka_unit_test(they_are_woken_though_more_waits),
-		cmocka_unit_test(channels_sleep_on_while_the_open_cannot_go),
-		cmocka_unit_test(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them),
-		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
-		cmocka_unit_test(a_write_that_fails_cuts_the_stream_once_all_is_read),
-		cmocka_unit_test(
-			a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended),
-		cmocka_unit_test(what_waits_for_its_turn_is_read_after_a_failed_write),
-		cmocka_unit_test(a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone),
-		cmocka_unit_test(a_closing_engine_waits_until_bye_is_acknowledged),
-	};
-
-	return cmocka_run_group_tests_name("core/control", tests, NULL, NULL);
 }

@@ -124,8 +124,7 @@ survives_a_cut_after(unsigned turns, const struct tcpx_net_ops *net, enum what w
 	return !opened;
 }
 
-static void
-a_session_opens_wherever_it_was_cut(void **state)
+TEST(a_session_opens_wherever_it_was_cut)
 {
 	for (int i = 0; i < 4 * WHATS; i++) {
 		unsigned turns = 0, kept = 0;
@@ -139,8 +138,7 @@ a_session_opens_wherever_it_was_cut(void **state)
 }
 
 /* The NIC of the control connection goes down before READY has come: the other one carries on. */
-static void
-an_opener_that_waits_for_ready_in_silence_resumes(void **state)
+TEST(an_opener_that_waits_for_ready_in_silence_resumes)
 {
 	struct turns w = { .left = 0 };
 	uint64_t there = 0, from_ns;
@@ -170,8 +168,7 @@ is_half_open(void *arg)
 }
 
 /* The acceptor has too many such handshakes, and this one takes long. */
-static void
-an_opener_that_was_sent_away_for_want_of_room_begins_again(void **state)
+TEST(an_opener_that_was_sent_away_for_want_of_room_begins_again)
 {
 	for (int i = 0; i < 4; i++) {
 		struct lab t;
@@ -193,8 +190,7 @@ an_opener_that_was_sent_away_for_want_of_room_begins_again(void **state)
 }
 
 /* Its second attempt finds nobody: that is proof, where a reset alone was none. */
-static void
-one_whose_peer_dies_meanwhile_misses_it_soon(void **state)
+TEST(one_whose_peer_dies_meanwhile_misses_it_soon)
 {
 	struct turns w = { .left = 15 };
 	uint64_t took_ns;
@@ -224,8 +220,7 @@ in_order(const struct tcpx_chan *c)
 
 /* A process is killed in the middle of a move: its kernel resets the control stream, for bytes that
  * were not read, and closes a channel that had none. */
-static void
-a_process_that_was_killed_is_missed_soon(void **state)
+TEST(a_process_that_was_killed_is_missed_soon)
 {
 	for (int closes = 0; closes < 2; closes++) {
 		struct tcpx_net_ops net = tcpx_net_loop;
@@ -249,8 +244,7 @@ a_process_that_was_killed_is_missed_soon(void **state)
 }
 
 /* It closes its own sessions in some turns of its loops, in which those of others may not begin. */
-static void
-an_acceptor_that_closes_leaves_no_connection(void **state)
+TEST(an_acceptor_that_closes_leaves_no_connection)
 {
 	settings[5] = NULL;
 	for (unsigned turns = 0; turns < 60; turns++) {
@@ -275,14 +269,6 @@ an_acceptor_that_closes_leaves_no_connection(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_session_opens_wherever_it_was_cut),
-		cmocka_unit_test(an_opener_that_waits_for_ready_in_silence_resumes),
-		cmocka_unit_test(an_opener_that_was_sent_away_for_want_of_room_begins_again),
-		cmocka_unit_test(an_acceptor_that_closes_leaves_no_connection),
-		cmocka_unit_test(one_whose_peer_dies_meanwhile_misses_it_soon),
-		cmocka_unit_test(a_process_that_was_killed_is_missed_soon),
-	};
 	char path[] = "/tmp/tcpx-cut-XXXXXX";
 	int fd = mkstemp(path), rc;
 
@@ -290,7 +276,7 @@ main(void)
 	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef\n", 33), 33);
 	close(fd);
 	snprintf(secret, sizeof(secret), "TCPX_SECRET_FILE=%s", path);
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	unlink(path);
 	return rc;
 }

@@ -77,8 +77,7 @@ goes_on(void *arg)
 }
 
 /* A NIC swallows what it is given, and the rest keeps the session busy. */
-static void
-a_stuck_transfer_ends_while_others_move(void **state)
+TEST(a_stuck_transfer_ends_while_others_move)
 {
 	for (int i = 0; i < 4; i++) {
 		struct scene c;
@@ -98,8 +97,7 @@ a_stuck_transfer_ends_while_others_move(void **state)
 }
 
 /* More sends than the peer allows wait for their receives; nobody else does. */
-static void
-sends_without_a_receive_keep_nobody_waiting(void **state)
+TEST(sends_without_a_receive_keep_nobody_waiting)
 {
 	static const char *const few[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 					   "TCPX_DEBUG=WARN", "TCPX_CREDIT_XFERS=4", NULL };
@@ -136,8 +134,7 @@ sends_without_a_receive_keep_nobody_waiting(void **state)
 }
 
 /* Nothing moves at all: the session ends, and says which chunk, by which way, to where. */
-static void
-a_stalled_session_says_where(void **state)
+TEST(a_stalled_session_says_where)
 {
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct scene c;
@@ -166,8 +163,7 @@ both_have_ended(void *arg)
 }
 
 /* Every NIC is down for longer than the deadline: one clear error at each end, the server's too. */
-static void
-a_dead_network_is_one_error_on_each_side(void **state)
+TEST(a_dead_network_is_one_error_on_each_side)
 {
 	for (int i = 0; i < 4; i++) {
 		struct scene c;
@@ -208,8 +204,7 @@ over_or_stuck_at_its_first(void *arg)
 	return info.status != -EAGAIN;
 }
 
-static void
-a_transfer_names_its_first_chunk_that_is_not_in_place(void **state)
+TEST(a_transfer_names_its_first_chunk_that_is_not_in_place)
 {
 	static const char *const one[] = { "TCPX_CHANNELS=1", "TCPX_THREADS=1", "TCPX_PORT=0",
 					   "TCPX_DEBUG=WARN", "TCPX_CHUNK=64K", NULL };
@@ -225,18 +220,4 @@ a_transfer_names_its_first_chunk_that_is_not_in_place(void **state)
 	assert_true(w.first > MOVE_BYTES / (64 << 10) / 2);
 	lab_move_end(&m);
 	lab_close(&t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_transfer_names_its_first_chunk_that_is_not_in_place),
-		cmocka_unit_test(a_stuck_transfer_ends_while_others_move),
-		cmocka_unit_test(sends_without_a_receive_keep_nobody_waiting),
-		cmocka_unit_test(a_stalled_session_says_where),
-		cmocka_unit_test(a_dead_network_is_one_error_on_each_side),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,8 +61,7 @@ meet(int secret_a, int secret_b, char why[512])
 	return meet_at("127.0.1.1:%u", secret_a, secret_b, why);
 }
 
-static void
-only_equal_secrets_meet(void **state)
+TEST(only_equal_secrets_meet)
 {
 	void *lib = dlopen("libssl.so.3", RTLD_NOW);
 	char why[512];
@@ -87,8 +86,7 @@ only_equal_secrets_meet(void **state)
 }
 
 /* What answers is no engine: it says nothing, or something else. */
-static void
-what_listens_is_no_engine(void **state)
+TEST(what_listens_is_no_engine)
 {
 	static const struct {
 		const char *says, *why;
@@ -142,8 +140,7 @@ what_listens_is_no_engine(void **state)
 }
 
 /* Before the proof an answer is anybody's, so it cannot say that the peer has gone. */
-static void
-a_refusal_without_proof_is_not_believed(void **state)
+TEST(a_refusal_without_proof_is_not_believed)
 {
 	static const int said[] = { TCPX_EPEERGONE, TCPX_ESTALLED, -ECANCELED, -EAGAIN, TCPX_EAUTH };
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000101) } };
@@ -181,24 +178,10 @@ a_refusal_without_proof_is_not_believed(void **state)
 	close(fd);
 }
 
-static void
-a_secret_without_its_library_is_an_error(void **state)
+TEST(a_secret_without_its_library_is_an_error)
 {
 	static const char *const none[] = { "TCPX_SECRET_FILE=/nonexistent/secret", NULL };
 	tcpx_engine *e;
 
 	assert_int_not_equal(rig_try_open("x", none, &e), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_equal_secrets_meet),
-		cmocka_unit_test(what_listens_is_no_engine),
-		cmocka_unit_test(a_refusal_without_proof_is_not_believed),
-		cmocka_unit_test(a_secret_without_its_library_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

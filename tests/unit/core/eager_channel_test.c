@@ -75,13 +75,11 @@ wait_even(struct pipe *p)
 	tcpx_session_put(s);
 }
 
-static void
-sends_end_before_their_receives(void **state)
+TEST(sends_end_before_their_receives)
 {
 	static const size_t len[] = { LEAST, 40000, MOST - 1, MOST };
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	wait_credit(&p, 256 << 10);
 	for (uint32_t i = 0; i < 4; i++)
@@ -95,8 +93,7 @@ sends_end_before_their_receives(void **state)
 }
 
 /* Too long for it, or without credit, or not wanted. */
-static void
-others_wait_for_their_receives(void **state)
+TEST(others_wait_for_their_receives)
 {
 	static const char *const none[] = { "TCPX_EAGER=0", NULL }, *const little[] = { "TCPX_EAGER=64K", NULL },
 				 *const off[] = { "TCPX_INLINE=0", NULL };
@@ -107,7 +104,6 @@ others_wait_for_their_receives(void **state)
 	struct pipe p;
 	tcpx_xfer *x;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		pipe_begin(&p, row[i].sender, row[i].receiver, ROOM);
 		x = post_filled(&p, 0, row[i].len, 1);
@@ -119,13 +115,11 @@ others_wait_for_their_receives(void **state)
 	}
 }
 
-static void
-small_ones_overtake(void **state)
+TEST(small_ones_overtake)
 {
 	struct pipe p;
 	tcpx_xfer *x;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < 50; i++) {
 		wait_credit(&p, 100 << 10);
@@ -144,13 +138,11 @@ small_ones_overtake(void **state)
 
 /* Of five receives the sender knows four: what goes on credit for the fifth goes there, if it is long
  * enough. */
-static void
-its_receive_is_posted_and_not_announced(void **state)
+TEST(its_receive_is_posted_and_not_announced)
 {
 	tcpx_xfer *recv[5], *send[5];
 	struct pipe p;
 
-	(void)state;
 	for (int shorter = 0; shorter < 2; shorter++) {
 		pipe_begin(&p, NULL, NULL, ROOM);
 		for (uint32_t i = 0; i < 4; i++)
@@ -173,12 +165,10 @@ its_receive_is_posted_and_not_announced(void **state)
 	}
 }
 
-static void
-its_receive_is_too_short(void **state)
+TEST(its_receive_is_too_short)
 {
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	send_early(&p, MOST, 1);
 	end_with(post_recv(&p, 0, MOST - 1), TCPX_ELENGTH);
@@ -191,12 +181,10 @@ its_receive_is_too_short(void **state)
 }
 
 /* What was sent is received, though its sender has closed the lane, and the engine, since. */
-static void
-the_sender_is_over(void **state)
+TEST(the_sender_is_over)
 {
 	struct pipe p;
 
-	(void)state;
 	for (int gone = 0; gone < 2; gone++) {
 		pipe_begin(&p, NULL, NULL, ROOM);
 		wait_credit(&p, 256 << 10);
@@ -228,13 +216,11 @@ the_sender_is_over(void **state)
 }
 
 /* A receiver that closes gives up what it keeps, and what is on its way then goes nowhere. */
-static void
-the_receiver_is_over(void **state)
+TEST(the_receiver_is_over)
 {
 	struct pipe p;
 	tcpx_xfer *x[2];
 
-	(void)state;
 	for (uint32_t round = 0; round < 20; round++) {
 		pipe_begin(&p, NULL, NULL, ROOM);
 		wait_credit(&p, 256 << 10);
@@ -251,13 +237,11 @@ the_receiver_is_over(void **state)
 }
 
 /* A sender that closes cancels what is on its way. */
-static void
-the_sender_gives_up(void **state)
+TEST(the_sender_gives_up)
 {
 	struct pipe p;
 	tcpx_xfer *x[2];
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t round = 0; round < 40; round++) {
 		wait_credit(&p, 200 << 10);
@@ -282,8 +266,7 @@ the_sender_gives_up(void **state)
 }
 
 /* Of any length, in order, receives before and after, and in the middle. */
-static void
-of_all_lengths(void **state)
+TEST(of_all_lengths)
 {
 	enum { TOTAL = 1500, DEPTH = 20 };
 	struct tcpx_rng rng = tcpx_rng_seed(19);
@@ -291,7 +274,6 @@ of_all_lengths(void **state)
 	size_t len[DEPTH], sent = 0, got = 0, done = 0;
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	while (done < TOTAL) {
 		size_t at = sent % DEPTH;
@@ -316,22 +298,4 @@ of_all_lengths(void **state)
 	}
 	wait_even(&p);
 	pipe_end(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_end_before_their_receives),
-		cmocka_unit_test(others_wait_for_their_receives),
-		cmocka_unit_test(small_ones_overtake),
-		cmocka_unit_test(its_receive_is_posted_and_not_announced),
-		cmocka_unit_test(its_receive_is_too_short),
-		cmocka_unit_test(the_sender_is_over),
-		cmocka_unit_test(the_receiver_is_over),
-		cmocka_unit_test(the_sender_gives_up),
-		cmocka_unit_test(of_all_lengths),
-	};
-
-	return cmocka_run_group_tests_name("eager_channel", tests, NULL, NULL);
 }

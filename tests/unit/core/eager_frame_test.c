@@ -75,13 +75,11 @@ travels_in_a_frame(struct bed *b, uint64_t region, size_t len, uint32_t seed)
 	return framed;
 }
 
-static void
-long_messages_of_memory_that_is_lent(void **state)
+TEST(long_messages_of_memory_that_is_lent)
 {
 	uint64_t own, lent;
 	struct bed b;
 
-	(void)state;
 	bed_begin(&b);
 	own = b.p.rig.near.id;
 	lent = b.lent;
@@ -105,13 +103,11 @@ long_messages_of_memory_that_is_lent(void **state)
 }
 
 /* What comes in such frames says that the peer sends, too. */
-static void
-long_frames_count_as_the_other_way(void **state)
+TEST(long_frames_count_as_the_other_way)
 {
 	struct session *t;
 	struct bed b;
 
-	(void)state;
 	bed_begin(&b);
 	t = session_of(&b.p);
 	assert_true(travels_in_a_frame(&b, b.lent, TCPX_EAGER_FRAME, 1));
@@ -122,13 +118,11 @@ long_frames_count_as_the_other_way(void **state)
 }
 
 /* The first window has credit for one of the longest messages, and not for two. */
-static void
-the_window_grows_for_long_frames(void **state)
+TEST(the_window_grows_for_long_frames)
 {
 	tcpx_xfer *out;
 	struct bed b;
 
-	(void)state;
 	bed_begin(&b);
 	set_scene(&b, true, true);
 	assert_int_equal(b.p.rig.b->eager.used, TCPX_EAGER_FIRST);
@@ -173,14 +167,12 @@ send_small(struct bed *b, uint64_t from, uint64_t to)
 }
 
 /* Such calls would cost more than the copies. */
-static void
-small_messages_of_such_memory_take_no_call(void **state)
+TEST(small_messages_of_such_memory_take_no_call)
 {
 	uint64_t to;
 	struct bed b;
 	int a, z;
 
-	(void)state;
 	bed_begin(&b);
 	assert_ok(tcpx_mem_register(b.p.rig.b, b.p.rig.far.at, ROOM, TCPX_MEM_LEND, &to));
 	a = swap_room(b.p.rig.a, -1);
@@ -193,17 +185,4 @@ small_messages_of_such_memory_take_no_call(void **state)
 	(void)swap_room(b.p.rig.b, z);
 	assert_ok(tcpx_mem_deregister(b.p.rig.b, to));
 	bed_end(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_messages_of_memory_that_is_lent),
-		cmocka_unit_test(the_window_grows_for_long_frames),
-		cmocka_unit_test(long_frames_count_as_the_other_way),
-		cmocka_unit_test(small_messages_of_such_memory_take_no_call),
-	};
-
-	return cmocka_run_group_tests_name("eager_frame", tests, NULL, NULL);
 }

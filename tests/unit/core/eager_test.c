@@ -69,13 +69,11 @@ receive(struct pipe *p, size_t len, uint32_t seed)
 		assert_int_equal(p->rig.far.at[i], 0xee);
 }
 
-static void
-sends_end_before_their_receives(void **state)
+TEST(sends_end_before_their_receives)
 {
 	static const size_t len[] = { 0, 1, 4095, 4096, 8191, SMALL, MOST };
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < 7; i++)
 		send_early(&p, len[i], i);
@@ -87,13 +85,11 @@ sends_end_before_their_receives(void **state)
 
 /* 64 messages may be ahead of the receives that a sender knows of. It hears of receives that were
  * served at once after 32. */
-static void
-no_farther_ahead_than_the_window(void **state)
+TEST(no_farther_ahead_than_the_window)
 {
 	struct pipe p;
 	tcpx_xfer *x;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < TCPX_LANE_OPEN; i++)
 		send_early(&p, 8, i);
@@ -110,14 +106,12 @@ no_farther_ahead_than_the_window(void **state)
 	end_empty(&p);
 }
 
-static void
-no_more_than_is_granted(void **state)
+TEST(no_more_than_is_granted)
 {
 	static const char *const little[] = { "TCPX_EAGER=64K", NULL }; /* a half of it at once */
 	struct pipe p;
 	tcpx_xfer *x;
 
-	(void)state;
 	pipe_begin(&p, NULL, little, ROOM);
 	for (uint32_t round = 0; round < 30; round++) {
 		uint32_t i = 0;
@@ -137,14 +131,12 @@ no_more_than_is_granted(void **state)
 	end_empty(&p);
 }
 
-static void
-nothing_is_granted(void **state)
+TEST(nothing_is_granted)
 {
 	static const char *const none[] = { "TCPX_EAGER=0", NULL };
 	struct pipe p;
 	tcpx_xfer *x;
 
-	(void)state;
 	pipe_begin(&p, NULL, none, ROOM);
 	fill(p.rig.near.at, 8, 1);
 	x = post(p.tx, p.rig.near.id, 0, 8);
@@ -155,12 +147,10 @@ nothing_is_granted(void **state)
 }
 
 /* A sender that uses up its credit gets more, from the pool of the engine. */
-static void
-credit_grows_with_use(void **state)
+TEST(credit_grows_with_use)
 {
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	assert_int_equal(p.rig.b->eager.used, 256 << 10);
 	wait_credit(&p, 256 << 10);
@@ -175,8 +165,7 @@ credit_grows_with_use(void **state)
 }
 
 /* What was sent is received, though its sender has closed the lane, and the engine, since. */
-static void
-the_sender_is_over(void **state)
+TEST(the_sender_is_over)
 {
 	struct pipe p;
 	tcpx_xfer *x;
@@ -220,12 +209,10 @@ the_sender_is_over(void **state)
 }
 
 /* The last message of a lane that its sender has closed does not fit. */
-static void
-the_sender_is_over_and_too_long(void **state)
+TEST(the_sender_is_over_and_too_long)
 {
 	struct pipe p;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	send_early(&p, 100, 1);
 	send_early(&p, 100, 2);
@@ -239,14 +226,12 @@ the_sender_is_over_and_too_long(void **state)
 }
 
 /* A receiver that closes gives up what it keeps; its sender hears of it. */
-static void
-the_receiver_is_over(void **state)
+TEST(the_receiver_is_over)
 {
 	struct pipe p;
 	tcpx_xfer *x;
 	int rc;
 
-	(void)state;
 	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < 5; i++)
 		send_early(&p, 100, i);
@@ -263,15 +248,13 @@ the_receiver_is_over(void **state)
 	end_empty(&p);
 }
 
-static void
-memory_that_is_gone(void **state)
+TEST(memory_that_is_gone)
 {
 	struct pipe p;
 	uint64_t hole;
 	tcpx_xfer *x;
 	void *at;
 
-	(void)state;
 	for (int sends = 0; sends < 2; sends++) {
 		pipe_begin(&p, NULL, NULL, ROOM);
 		at = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -293,22 +276,4 @@ memory_that_is_gone(void **state)
 		assert_code(tcpx_lane_ready(p.rx), -EFAULT);
 		end_empty(&p);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_end_before_their_receives),
-		cmocka_unit_test(no_farther_ahead_than_the_window),
-		cmocka_unit_test(no_more_than_is_granted),
-		cmocka_unit_test(nothing_is_granted),
-		cmocka_unit_test(credit_grows_with_use),
-		cmocka_unit_test(the_sender_is_over),
-		cmocka_unit_test(the_sender_is_over_and_too_long),
-		cmocka_unit_test(the_receiver_is_over),
-		cmocka_unit_test(memory_that_is_gone),
-	};
-
-	return cmocka_run_group_tests_name("eager", tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 
 #define MIB (1u << 20)
 
-static void
-an_engine_closes_with_everything_open(void **state)
+TEST_WITH(an_engine_closes_with_everything_open, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -33,8 +32,7 @@ an_engine_closes_with_everything_open(void **state)
 	r->a = NULL;
 }
 
-static void
-stop_waits_for_what_is_open(void **state)
+TEST(stop_waits_for_what_is_open)
 {
 	static const char *const three[] = { "TCPX_THREADS=3", "TCPX_CHANNELS=6", NULL };
 
@@ -58,8 +56,7 @@ stop_waits_for_what_is_open(void **state)
 	tcpx_close(NULL);
 }
 
-static void
-the_library_has_the_version_of_its_header(void **state)
+TEST(the_library_has_the_version_of_its_header)
 {
 	char text[64];
 
@@ -68,8 +65,7 @@ the_library_has_the_version_of_its_header(void **state)
 	assert_string_equal(tcpx_version(), text);
 }
 
-static void
-options_that_cannot_be_are_refused(void **state)
+TEST(options_that_cannot_be_are_refused)
 {
 	static const char *const nic[] = { "TCPX_NICS=127.0.77.77x", NULL };
 	static const char *const word[] = { "TCPX_DIST=never", NULL };
@@ -108,27 +104,11 @@ call(tcpx_engine *e, const char *addr)
 	return rc;
 }
 
-static void
-an_engine_listens_at_its_nics_alone(void **state)
+TEST_WITH(an_engine_listens_at_its_nics_alone, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
 	assert_int_equal(call(r->a, "127.0.1.1"), 0);
 	assert_int_equal(call(r->a, "127.0.0.1"), ECONNREFUSED);
 	assert_int_equal(call(r->a, "127.0.2.1"), ECONNREFUSED);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(an_engine_closes_with_everything_open),
-		TEST(an_engine_listens_at_its_nics_alone),
-		cmocka_unit_test(stop_waits_for_what_is_open),
-		cmocka_unit_test(the_library_has_the_version_of_its_header),
-		cmocka_unit_test(options_that_cannot_be_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,7 @@ begin(struct rig *r, uint64_t len)
 	return x;
 }
 
-static void
-each_of_many_ends_once(void **state)
+TEST_WITH(each_of_many_ends_once, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_xfer *x[MANY];
@@ -95,8 +94,7 @@ each_of_many_ends_once(void **state)
 	}
 }
 
-static void
-one_that_has_ended_is_told_at_once(void **state)
+TEST_WITH(one_that_has_ended_is_told_at_once, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_event ev;
@@ -117,8 +115,7 @@ one_that_has_ended_is_told_at_once(void **state)
 	tcpx_xfer_free(x);
 }
 
-static void
-a_transfer_that_is_not_watched_is_not_told(void **state)
+TEST_WITH(a_transfer_that_is_not_watched_is_not_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -128,8 +125,7 @@ a_transfer_that_is_not_watched_is_not_told(void **state)
 	assert_no_event(r->b);
 }
 
-static void
-what_was_freed_is_not_told(void **state)
+TEST_WITH(what_was_freed_is_not_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_xfer *x;
@@ -148,8 +144,7 @@ what_was_freed_is_not_told(void **state)
 	assert_false(readable(r->a));
 }
 
-static void
-each_post_of_a_prepared_transfer_is_told(void **state)
+TEST_WITH(each_post_of_a_prepared_transfer_is_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -183,8 +178,7 @@ each_post_of_a_prepared_transfer_is_told(void **state)
 	tcpx_list_free(fl);
 }
 
-static void
-a_cancelled_receive_and_a_lost_peer_are_told(void **state)
+TEST_WITH(a_cancelled_receive_and_a_lost_peer_are_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l;
@@ -209,8 +203,7 @@ a_cancelled_receive_and_a_lost_peer_are_told(void **state)
 	tcpx_xfer_free(x);
 }
 
-static void
-a_wait_in_vain_and_wrong_room(void **state)
+TEST_WITH(a_wait_in_vain_and_wrong_room, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_event ev;
@@ -226,8 +219,7 @@ a_wait_in_vain_and_wrong_room(void **state)
 }
 
 /* An engine of before sees the fields that it knows; a later one zeros behind them. */
-static void
-the_size_of_an_event_may_differ(void **state)
+TEST_WITH(the_size_of_an_event_may_differ, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	union {
@@ -253,8 +245,7 @@ the_size_of_an_event_may_differ(void **state)
 	tcpx_xfer_free(x[1]);
 }
 
-static void
-peers_are_told_where_asked(void **state)
+TEST_WITH(peers_are_told_where_asked, rig_setup, rig_teardown)
 {
 	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
 	struct rig *r = *state;
@@ -290,15 +281,13 @@ peers_are_told_where_asked(void **state)
 	assert_no_event(r->b); /* did not ask */
 }
 
-static void
-an_event_outlives_its_peer(void **state)
+TEST_WITH(an_event_outlives_its_peer, rig_setup, rig_teardown)
 {
 	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
 	struct peer_news news = { .waiting = NULL }, freed;
 	struct tcpx_event ev;
 	tcpx_engine *e;
 
-	(void)state;
 	o.name = "cleo";
 	o.settings = (const char *const[]){ "TCPX_NICS=127.0.1.1", "TCPX_PORT=0", NULL };
 	o.peer_events = 1;
@@ -342,8 +331,7 @@ taker(void *arg)
 	return NULL;
 }
 
-static void
-several_takers_share_the_ends(void **state)
+TEST_WITH(several_takers_share_the_ends, rig_setup, rig_teardown)
 {
 	struct crowd c = { .r = *state, .left = MANY };
 	tcpx_xfer *x[MANY];
@@ -363,25 +351,4 @@ several_takers_share_the_ends(void **state)
 		tcpx_xfer_free(x[i]);
 	}
 	assert_no_event(c.r->a);
-}
-
-int
-main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		T(each_of_many_ends_once),
-		T(one_that_has_ended_is_told_at_once),
-		T(a_transfer_that_is_not_watched_is_not_told),
-		T(what_was_freed_is_not_told),
-		T(each_post_of_a_prepared_transfer_is_told),
-		T(a_cancelled_receive_and_a_lost_peer_are_told),
-		T(a_wait_in_vain_and_wrong_room),
-		T(the_size_of_an_event_may_differ),
-		T(peers_are_told_where_asked),
-		T(an_event_outlives_its_peer),
-		T(several_takers_share_the_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,8 +151,7 @@ hears_of_what_has_just_failed(struct scene *c)
 	add_again(c);
 }
 
-static void
-a_call_hears_of_a_failure_before_the_loop_does(void **state)
+TEST(a_call_hears_of_a_failure_before_the_loop_does)
 {
 	for (int own = 0; own < 2; own++) {
 		struct scene c;
@@ -164,12 +163,10 @@ a_call_hears_of_a_failure_before_the_loop_does(void **state)
 	}
 }
 
-static void
-who_was_served_hears_that_another_has_come(void **state)
+TEST(who_was_served_hears_that_another_has_come)
 {
 	struct scene c;
 
-	(void)state;
 	scene_open(&c, false);
 	hears_that_another_has_come(&c);
 	scene_close(&c);
@@ -196,26 +193,22 @@ scene_open_late(struct scene *c)
 	assert_true(!c->t.p->out && tcpx_chain_empty(&c->t.p->inbound));
 }
 
-static void
-who_was_added_later_hears_that_another_has_come(void **state)
+TEST(who_was_added_later_hears_that_another_has_come)
 {
 	struct scene c;
 
-	(void)state;
 	scene_open_late(&c);
 	hears_that_another_has_come(&c);
 	scene_close(&c);
 }
 
-static void
-who_was_added_later_hears_that_the_peer_has_gone(void **state)
+TEST(who_was_added_later_hears_that_the_peer_has_gone)
 {
 	struct scene c;
 	struct tcpx_desc at = { 0, 0, 64 };
 	struct mem room;
 	tcpx_xfer *x;
 
-	(void)state;
 	scene_open_late(&c);
 	mem_open(&room, c.t.a, 64, TCPX_MEM_LOCAL);
 	at.region = room.id;
@@ -232,13 +225,11 @@ who_was_added_later_hears_that_the_peer_has_gone(void **state)
 }
 
 /* A call that has ended may leave an object behind, which the first engine's own session serves. */
-static void
-who_is_served_by_ours_hears_that_another_has_come(void **state)
+TEST(who_is_served_by_ours_hears_that_another_has_come)
 {
 	tcpx_peer *dialled, *left;
 	struct scene c;
 
-	(void)state;
 	lab_open(&c.t, &tcpx_net_loop, quick);
 	meet(&c.t);
 	c.back = rig_add(c.t.b, c.t.a);
@@ -261,18 +252,4 @@ who_is_served_by_ours_hears_that_another_has_come(void **state)
 	add_again(&c);
 	tcpx_peer_free(dialled);
 	scene_close(&c);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_hears_of_a_failure_before_the_loop_does),
-		cmocka_unit_test(who_was_served_hears_that_another_has_come),
-		cmocka_unit_test(who_was_added_later_hears_that_another_has_come),
-		cmocka_unit_test(who_was_added_later_hears_that_the_peer_has_gone),
-		cmocka_unit_test(who_is_served_by_ours_hears_that_another_has_come),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,7 @@ goes_on(const struct tcpx_net_ops *net, enum frozen who, bool read, uint64_t for
 	mem_close(&to);
 }
 
-static void
-what_stood_still_goes_on(void **state)
+TEST(what_stood_still_goes_on)
 {
 	static const uint64_t for_ns[] = { 12 * TCPX_SEC, 45 * TCPX_SEC };
 
@@ -77,8 +76,7 @@ is_open(void *arg)
 }
 
 /* The pause comes at any moment of the handshake; the connection may be reset, too. */
-static void
-a_handshake_outlives_a_pause(void **state)
+TEST(a_handshake_outlives_a_pause)
 {
 	static const struct tcpx_fabric_script slow = {
 		.delay_min_ns = { 100 * TCPX_MS, 100 * TCPX_MS },
@@ -106,8 +104,7 @@ a_handshake_outlives_a_pause(void **state)
 
 /* Its kernel answers, and it does not: no failure where that is set. Then its channels and what it
  * owes are judged as before. */
-static void
-a_stopped_peer_is_waited_for(void **state)
+TEST(a_stopped_peer_is_waited_for)
 {
 	static const char *const for_ever[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 						"TCPX_DEBUG=WARN", "TCPX_FREEZE_MS=86400s", NULL };
@@ -151,8 +148,7 @@ a_stopped_peer_is_waited_for(void **state)
 }
 
 /* For two hours its kernel takes them: so many a second, and nothing is kept of them. */
-static void
-pings_that_nobody_answers_cost_little(void **state)
+TEST(pings_that_nobody_answers_cost_little)
 {
 	static const char *const for_ever[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 						"TCPX_DEBUG=WARN", "TCPX_FREEZE_MS=86400s",
@@ -192,8 +188,7 @@ pings_that_nobody_answers_cost_little(void **state)
 	}
 }
 
-static void
-a_stopped_peer_is_named(void **state)
+TEST(a_stopped_peer_is_named)
 {
 	struct tcpx_desc l = { 0, 0, LEN }, f = l;
 	struct mem from, to;
@@ -218,8 +213,7 @@ a_stopped_peer_is_named(void **state)
 	mem_close(&to);
 }
 
-static void
-contradicting_deadlines_are_refused(void **state)
+TEST(contradicting_deadlines_are_refused)
 {
 	static const char *const bad[] = { "TCPX_FREEZE_MS=5s", NULL };
 	char text[256];
@@ -232,8 +226,7 @@ contradicting_deadlines_are_refused(void **state)
 }
 
 /* What only came late is judged as before: the other side is silent for ten seconds that ran. */
-static void
-a_pause_forgives_no_silence_after_it(void **state)
+TEST(a_pause_forgives_no_silence_after_it)
 {
 	struct tcpx_desc l = { 0, 0, LEN }, f = l;
 	struct mem from, to;
@@ -256,20 +249,4 @@ a_pause_forgives_no_silence_after_it(void **state)
 	lab_close(&t);
 	mem_close(&from);
 	mem_close(&to);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_stood_still_goes_on),
-		cmocka_unit_test(a_handshake_outlives_a_pause),
-		cmocka_unit_test(a_stopped_peer_is_waited_for),
-		cmocka_unit_test(pings_that_nobody_answers_cost_little),
-		cmocka_unit_test(a_stopped_peer_is_named),
-		cmocka_unit_test(contradicting_deadlines_are_refused),
-		cmocka_unit_test(a_pause_forgives_no_silence_after_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

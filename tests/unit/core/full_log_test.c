@@ -53,10 +53,8 @@ assert_ended(struct gpu_rig *r, int side)
 	gpu_pass(r, 30 * TCPX_SEC);
 }
 
-static void
-a_match(void **state)
+TEST(a_match)
 {
-	(void)state;
 	for (int first = 0; first < 2; first++) {
 		struct gpu_rig r;
 		struct area *near, *far;
@@ -84,14 +82,12 @@ a_match(void **state)
 	}
 }
 
-static void
-a_cancel(void **state)
+TEST(a_cancel)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, HOST, LEN, 1);
 	far = gpu_area(&r, 1, HOST, LEN, 2);
@@ -107,14 +103,12 @@ a_cancel(void **state)
 }
 
 /* The reader needs no frame of its own but this one. */
-static void
-an_acknowledgement_of_a_plugins_channel(void **state)
+TEST(an_acknowledgement_of_a_plugins_channel)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
 	near = gpu_area(&r, 0, HOST, LEN, 1);
 	far = gpu_area(&r, 1, HOST, LEN, 2);
@@ -127,16 +121,4 @@ an_acknowledgement_of_a_plugins_channel(void **state)
 	assert_ended(&r, 0);
 	assert_ok(gpu_finish(&r, x)); /* all was here before */
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_match),
-		cmocka_unit_test(a_cancel),
-		cmocka_unit_test(an_acknowledgement_of_a_plugins_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

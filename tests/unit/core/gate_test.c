@@ -49,8 +49,7 @@ assert_closed(int fd)
 	close(fd);
 }
 
-static void
-who_is_not_listed_is_closed_unheard(void **state)
+TEST_WITH(who_is_not_listed_is_closed_unheard, rig_setup, rig_teardown)
 {
 	static const char *const allow[] = { "TCPX_ALLOW=127.0.0.1,127.0.0.7,127.0.1.0/24",
 					     "TCPX_HANDSHAKE_MS=60s", NULL };
@@ -77,8 +76,7 @@ who_is_not_listed_is_closed_unheard(void **state)
 }
 
 /* Control comes from 127.0.0.1, data from the NIC's 127.0.1.1. */
-static void
-data_ports_are_guarded_too(void **state)
+TEST_WITH(data_ports_are_guarded_too, rig_setup, rig_teardown)
 {
 	static const char *const allow[] = { "TCPX_ALLOW=127.0.0.1", "TCPX_HANDSHAKE_MS=1s", NULL };
 	struct rig *r = *state;
@@ -106,8 +104,7 @@ admits(struct tcpx_engine *e, const char *text)
 	return tcpx_gate_admits(e, &a);
 }
 
-static void
-a_source_is_told_once_and_a_flood_at_a_low_rate(void **state)
+TEST_WITH(a_source_is_told_once_and_a_flood_at_a_low_rate, rig_setup, rig_teardown)
 {
 	static const char *const allow[] = { "TCPX_ALLOW=10.0.0.0/8", NULL };
 	struct rig *r = *state;
@@ -140,8 +137,7 @@ a_source_is_told_once_and_a_flood_at_a_low_rate(void **state)
 	tcpx_close(e);
 }
 
-static void
-a_list_that_is_none_is_refused_with_what_is_allowed(void **state)
+TEST_WITH(a_list_that_is_none_is_refused_with_what_is_allowed, rig_setup, rig_teardown)
 {
 	static const char *const bad[] = { "TCPX_ALLOW=10.0.0.0/8,eth1", NULL };
 	tcpx_engine *e;
@@ -151,19 +147,4 @@ a_list_that_is_none_is_refused_with_what_is_allowed(void **state)
 	tcpx_last_error(NULL, text, sizeof(text));
 	assert_non_null(strstr(text, "10.0.0.0/8,eth1"));
 	assert_non_null(strstr(text, "ADDRESS/BITS"));
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(who_is_not_listed_is_closed_unheard),
-		FACT(data_ports_are_guarded_too),
-		FACT(a_source_is_told_once_and_a_flood_at_a_low_rate),
-		FACT(a_list_that_is_none_is_refused_with_what_is_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,8 +86,7 @@ scene_close(struct scene *c, int rc)
 	mem_close(&c->far);
 }
 
-static void
-a_write_does_not_look_at_what_gave_way(void **state)
+TEST(a_write_does_not_look_at_what_gave_way)
 {
 	struct scene *c = &scene;
 	struct tcpx_desc l, r;
@@ -99,8 +98,7 @@ a_write_does_not_look_at_what_gave_way(void **state)
 	scene_close(c, tcpx_write(c->t.p, &l, 1, &r, 1, NULL, 0, &c->x));
 }
 
-static void
-nor_does_a_send(void **state)
+TEST(nor_does_a_send)
 {
 	struct scene *c = &scene;
 	struct tcpx_desc l, r;
@@ -114,8 +112,7 @@ nor_does_a_send(void **state)
 }
 
 /* The peer takes none yet: more than may be on the way wait, and later ones with them. */
-static void
-notes_that_wait_move_with_the_rest(void **state)
+TEST(notes_that_wait_move_with_the_rest)
 {
 	static const char *const few[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 					   "TCPX_DEBUG=WARN", "TCPX_NOTE_LIMIT=3", NULL };
@@ -123,7 +120,6 @@ notes_that_wait_move_with_the_rest(void **state)
 	struct scene *c = &scene;
 	char text[16];
 
-	(void)state;
 	scene_dial(c, few);
 	for (int i = 0; i < BEFORE + AFTER; i++) {
 		if (i == BEFORE)
@@ -144,16 +140,4 @@ notes_that_wait_move_with_the_rest(void **state)
 	}
 	tcpx_peer_free(c->back);
 	lab_close(&c->t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_write_does_not_look_at_what_gave_way),
-		cmocka_unit_test(nor_does_a_send),
-		cmocka_unit_test(notes_that_wait_move_with_the_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

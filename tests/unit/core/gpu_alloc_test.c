@@ -70,12 +70,10 @@ ready_with(int n)
 	return whole;
 }
 
-static void
-a_gpu_that_was_not_readied_is_tried_again(void **state)
+TEST(a_gpu_that_was_not_readied_is_tried_again)
 {
 	int n = 0;
 
-	(void)state;
 	while (n < TRIES && !ready_with(n))
 		n++;
 	assert_in_range(n, 5, TRIES - 1);
@@ -102,8 +100,7 @@ look(struct tcpx_device *dev, void *at)
 	return 0;
 }
 
-static void
-a_session_may_end_while_events_are_looked_at(void **state)
+TEST(a_session_may_end_while_events_are_looked_at)
 {
 	static const int codes[EVENTS] = { -ENOMEM, -EIO, -ENOMEM };
 	struct gpu_rig r;
@@ -112,7 +109,6 @@ a_session_may_end_while_events_are_looked_at(void **state)
 	tcpx_list *l, *f;
 	tcpx_xfer *x[EVENTS];
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, 0, LEN, 1);
 	far = gpu_area(&r, 1, 1, LEN, 2);
@@ -151,10 +147,8 @@ lose_channels(struct gpu_rig *r)
 	grows = true;
 }
 
-static void
-a_transfer_ends_on_both_sides(void **state)
+TEST(a_transfer_ends_on_both_sides)
 {
-	(void)state;
 	for (int op = 0; op < 2; op++) {
 		struct gpu_rig r;
 		struct area *near, *far;
@@ -177,8 +171,7 @@ a_transfer_ends_on_both_sides(void **state)
 	}
 }
 
-static void
-a_lane_ends_on_both_sides(void **state)
+TEST(a_lane_ends_on_both_sides)
 {
 	struct gpu_rig r;
 	struct area *from, *to;
@@ -186,7 +179,6 @@ a_lane_ends_on_both_sides(void **state)
 	tcpx_xfer *x[4];
 	uint8_t key[TCPX_LANE_KEY];
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	from = gpu_area(&r, 0, HOST, LEN, 1);
 	to = gpu_area(&r, 1, HOST, LEN, 2);
@@ -208,17 +200,4 @@ a_lane_ends_on_both_sides(void **state)
 	tcpx_lane_close(tx);
 	tcpx_lane_close(rx);
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gpu_that_was_not_readied_is_tried_again),
-		cmocka_unit_test(a_session_may_end_while_events_are_looked_at),
-		cmocka_unit_test(a_transfer_ends_on_both_sides),
-		cmocka_unit_test(a_lane_ends_on_both_sides),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,13 +170,11 @@ turn_of(const char *call, unsigned n)
 	return n <= (strcmp(call, "cuCtxPopCurrent") ? TURNS_MAX : 1);
 }
 
-static void
-each_call_may_fail_at_each_turn(void **state)
+TEST(each_call_may_fail_at_each_turn)
 {
 	static const char *const impls[] = { "kernel", "d2d", "host" };
 	struct gpus g;
 
-	(void)state;
 	driver_open(&g);
 	for (int k = 0; k < 3; k++)
 		for (int i = 0; i < CALLS; i++)
@@ -187,8 +185,7 @@ each_call_may_fail_at_each_turn(void **state)
 }
 
 /* No call fails, and no work of the device ends. */
-static void
-a_device_that_hangs_ends_its_transfers_only(void **state)
+TEST(a_device_that_hangs_ends_its_transfers_only)
 {
 	uint64_t end_ns;
 	struct gpus g;
@@ -196,7 +193,6 @@ a_device_that_hangs_ends_its_transfers_only(void **state)
 	tcpx_xfer *x[8];
 	int rc;
 
-	(void)state;
 	driver_open(&g);
 	pair_open_with(&p, &g, "kernel", "TCPX_STALL_MS=4000");
 	assert_ok(p.refused);
@@ -222,14 +218,12 @@ a_device_that_hangs_ends_its_transfers_only(void **state)
 }
 
 /* The last test: what such a device still had to do comes late, when the failure is taken back. */
-static void
-a_device_may_fail_with_transfers_in_flight(void **state)
+TEST(a_device_may_fail_with_transfers_in_flight)
 {
 	struct gpus g;
 	struct pair p;
 	tcpx_xfer *x[4];
 
-	(void)state;
 	driver_open(&g);
 	fakecuda.fakecuda_reset();
 	pair_open(&p, &g, "kernel");
@@ -254,16 +248,4 @@ a_device_may_fail_with_transfers_in_flight(void **state)
 	fakecuda.fakecuda_break(0);
 	fakecuda.fakecuda_hold(false);
 	driver_close(&g);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_call_may_fail_at_each_turn),
-		cmocka_unit_test(a_device_that_hangs_ends_its_transfers_only),
-		cmocka_unit_test(a_device_may_fail_with_transfers_in_flight),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@
 
 /* ---- broken queues ---- */
 
-static void
-a_broken_queue_ends_its_transfers_only(void **state)
+TEST(a_broken_queue_ends_its_transfers_only)
 {
 	/* the GPU of which side breaks; that side sends or receives; by which call */
 	static const struct {
@@ -29,7 +28,6 @@ a_broken_queue_ends_its_transfers_only(void **state)
 	} cases[] = { { 0, TCPX_OP_WRITE }, { 1, TCPX_OP_WRITE }, { 0, TCPX_OP_READ },
 		      { 1, TCPX_OP_READ },  { 0, TCPX_OP_SEND },  { 1, TCPX_OP_SEND } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct gpu_rig r;
 		struct area *near, *far, *host, *far_host;
@@ -82,10 +80,8 @@ until_copying(struct gpu_rig *r, int side)
 	assert_true(r->side[side].gpu.live > 0);
 }
 
-static void
-no_byte_is_touched_after_the_end(void **state)
+TEST(no_byte_is_touched_after_the_end)
 {
-	(void)state;
 	for (int how = 0; how < ENDS; how++)
 		for (int op = 0; op < 2; op++) {
 			struct gpu_rig r;
@@ -117,10 +113,8 @@ no_byte_is_touched_after_the_end(void **state)
 		}
 }
 
-static void
-the_target_of_one_given_up_keeps_nothing(void **state)
+TEST(the_target_of_one_given_up_keeps_nothing)
 {
-	(void)state;
 	for (int op = 0; op < 2; op++) {
 		struct gpu_rig r;
 		struct area *near, *far;
@@ -140,12 +134,10 @@ the_target_of_one_given_up_keeps_nothing(void **state)
 	}
 }
 
-static void
-a_channel_may_die_while_its_messages_are_copied(void **state)
+TEST(a_channel_may_die_while_its_messages_are_copied)
 {
 	static const char *const set[] = { "TCPX_CHUNK=256K", "TCPX_CHANNELS=3", NULL };
 
-	(void)state;
 	for (int i = 0; i < 48; i++) {
 		const struct tcpx_net_ops *net = i >= 24 ? &tcpx_net_loop_comm :
 						 i & 1 ? &tcpx_net_loop : &tcpx_net_loop_lend;
@@ -171,12 +163,10 @@ a_channel_may_die_while_its_messages_are_copied(void **state)
 	}
 }
 
-static void
-closing_with_everything_in_flight_leaves_nothing(void **state)
+TEST(closing_with_everything_in_flight_leaves_nothing)
 {
 	static const char *const threads[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=4", NULL };
 
-	(void)state;
 	for (int turns = 0; turns < 40; turns += 3) {
 		struct gpu_rig r;
 		struct area *near, *far;
@@ -208,15 +198,13 @@ closing_with_everything_in_flight_leaves_nothing(void **state)
 
 /* ---- slots ---- */
 
-static void
-two_sessions_share_few_slots(void **state)
+TEST(two_sessions_share_few_slots)
 {
 	static const char *const few[] = { "TCPX_STAGING=2M", "TCPX_CHANNELS=4", NULL };
 	struct gpu_rig r;
 	struct area *a, *b, *c;
 	tcpx_xfer *x[12];
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 3, NULL, few);
 	a = gpu_area(&r, 0, 0, LEN, 1);
 	b = gpu_area(&r, 1, 1, LEN, 2);
@@ -269,26 +257,21 @@ stand_still(const char *const *set)
 	gpu_end(&r);
 }
 
-static void
-a_peer_that_stands_still_stops_nobody_else(void **state)
+TEST(a_peer_that_stands_still_stops_nobody_else)
 {
-	(void)state;
 	stand_still(NULL);
 }
 
 /* Two slots a direction: as many as one channel takes if it may. */
-static void
-the_last_slot_is_for_who_has_none(void **state)
+TEST(the_last_slot_is_for_who_has_none)
 {
 	static const char *const few[] = { "TCPX_STAGING=2M", "TCPX_CHANNELS=2", NULL };
 
-	(void)state;
 	stand_still(few);
 }
 
 /* Small messages gather at the first channel, until its window is full. */
-static void
-who_finds_a_channel_full_takes_another(void **state)
+TEST(who_finds_a_channel_full_takes_another)
 {
 	static const char *const set[] = { "TCPX_WINDOW=4", NULL };
 	struct gpu_rig r;
@@ -296,7 +279,6 @@ who_finds_a_channel_full_takes_another(void **state)
 	struct session *s;
 	tcpx_xfer *x[6];
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, set);
 	near = gpu_area(&r, 0, 0, 4096, 1);
 	far = gpu_area(&r, 1, 1, 4096, 2);
@@ -348,8 +330,7 @@ lend(struct gpu_rig *r, struct pool **pool)
 	return x;
 }
 
-static void
-lent_slots_are_kept_until_the_fence(void **state)
+TEST(lent_slots_are_kept_until_the_fence)
 {
 	static const char *const set[] = { "TCPX_CHUNK=256K", NULL };
 	struct gpu_rig r;
@@ -357,7 +338,6 @@ lent_slots_are_kept_until_the_fence(void **state)
 	uint32_t used;
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop_lend, 2, NULL, set);
 	x = lend(&r, &p);
 	used = p->used;
@@ -376,8 +356,7 @@ lent_slots_are_kept_until_the_fence(void **state)
 	gpu_end(&r);
 }
 
-static void
-lent_slots_cool_down_when_nobody_fences(void **state)
+TEST(lent_slots_cool_down_when_nobody_fences)
 {
 	static const char *const set[] = { "TCPX_CHUNK=256K", NULL };
 	struct gpu_rig r;
@@ -385,7 +364,6 @@ lent_slots_cool_down_when_nobody_fences(void **state)
 	uint32_t used;
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop_lend, 2, NULL, set);
 	x = lend(&r, &p);
 	used = p->used;
@@ -404,24 +382,4 @@ lent_slots_cool_down_when_nobody_fences(void **state)
 	assert_int_equal(p->used, 0);
 	assert_int_equal(in_chain(p->free), p->count);
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_broken_queue_ends_its_transfers_only),
-		cmocka_unit_test(no_byte_is_touched_after_the_end),
-		cmocka_unit_test(the_target_of_one_given_up_keeps_nothing),
-		cmocka_unit_test(a_channel_may_die_while_its_messages_are_copied),
-		cmocka_unit_test(closing_with_everything_in_flight_leaves_nothing),
-		cmocka_unit_test(two_sessions_share_few_slots),
-		cmocka_unit_test(a_peer_that_stands_still_stops_nobody_else),
-		cmocka_unit_test(the_last_slot_is_for_who_has_none),
-		cmocka_unit_test(who_finds_a_channel_full_takes_another),
-		cmocka_unit_test(lent_slots_are_kept_until_the_fence),
-		cmocka_unit_test(lent_slots_cool_down_when_nobody_fences),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,8 +78,7 @@ send_all(struct gpu_rig *r, struct pipe *p)
 	}
 }
 
-static void
-every_byte_arrives_between_any_places(void **state)
+TEST(every_byte_arrives_between_any_places)
 {
 	static const int places[][2] = { { 0, 1 }, { 0, HOST }, { HOST, 1 }, { 3, 3 } };
 	static const char *const settings[][3] = { { "TCPX_STAGING=16M", NULL },
@@ -87,7 +86,6 @@ every_byte_arrives_between_any_places(void **state)
 						   { "TCPX_STAGING=16M", "TCPX_INLINE=8K", NULL },
 						   { "TCPX_CHUNK=64K", NULL } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		for (size_t k = 0; k < sizeof(settings) / sizeof(*settings); k++) {
 			struct gpu_rig r;
@@ -102,15 +100,13 @@ every_byte_arrives_between_any_places(void **state)
 }
 
 /* A message of its own place each: the ends of a lane have none. */
-static void
-messages_of_one_lane_may_lie_anywhere(void **state)
+TEST(messages_of_one_lane_may_lie_anywhere)
 {
 	struct gpu_rig r;
 	struct pipe p;
 	struct area *from[3], *to[3];
 	tcpx_xfer *x[3], *y[3];
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, little);
 	pipe_open(&r, &p, HOST, HOST, 1);
 	for (int i = 0; i < 3; i++) {
@@ -129,14 +125,12 @@ messages_of_one_lane_may_lie_anywhere(void **state)
 }
 
 /* A stream of the receiving GPU that waits for a message sees it. */
-static void
-a_stream_waits_for_a_message(void **state)
+TEST(a_stream_waits_for_a_message)
 {
 	struct gpu_rig r;
 	struct pipe p;
 	tcpx_xfer *x, *y;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, little);
 	pipe_open(&r, &p, 0, 1, 8192);
 	y = post(p.rx, p.to, 0, 8192);
@@ -155,8 +149,7 @@ a_stream_waits_for_a_message(void **state)
 /* ---- copies ---- */
 
 /* Messages that are posted together are copied together, and each in one piece on either side. */
-static void
-few_batches_serve_many_messages(void **state)
+TEST(few_batches_serve_many_messages)
 {
 	static const struct {
 		uint64_t len;
@@ -164,7 +157,6 @@ few_batches_serve_many_messages(void **state)
 		uint64_t most; /* batches of either side */
 	} cases[] = { { 0, 32, 0 }, { 4096, 32, 8 }, { 65536, 32, 12 }, { 262144, 16, 16 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		uint64_t len = cases[i].len, bytes = len * (uint64_t)cases[i].count;
 		struct gpu_rig r;
@@ -256,10 +248,8 @@ assert_io_errors(tcpx_xfer **send, tcpx_xfer **recv)
 	}
 }
 
-static void
-a_copy_that_fails_ends_its_lane_only(void **state)
+TEST(a_copy_that_fails_ends_its_lane_only)
 {
-	(void)state;
 	for (int broken = 0; broken < 2; broken++) {
 		struct gpu_rig r;
 		struct pipe p;
@@ -292,12 +282,10 @@ a_copy_that_fails_ends_its_lane_only(void **state)
 
 /* Its messages keep all staging buffers until it is late. Nobody who needs none waits longer, and
  * nobody fails but they. */
-static void
-a_gpu_that_hangs_ends_its_lanes_only(void **state)
+TEST(a_gpu_that_hangs_ends_its_lanes_only)
 {
 	static const char *const few[] = { "TCPX_STAGING=8M", "TCPX_STALL_MS=4000", NULL };
 
-	(void)state;
 	for (int hung = 0; hung < 2; hung++) {
 		struct gpu_rig r;
 		struct pipe p;
@@ -398,19 +386,15 @@ play(enum end how, uint32_t turns)
 	gpu_end(&r);
 }
 
-static void
-no_send_succeeds_whose_receive_was_given_up(void **state)
+TEST(no_send_succeeds_whose_receive_was_given_up)
 {
-	(void)state;
 	for (enum end how = 0; how < ENDS; how++)
 		for (uint32_t turns = 0; turns < 12; turns++)
 			play(how, turns);
 }
 
-static void
-an_engine_closes_in_mid_copy(void **state)
+TEST(an_engine_closes_in_mid_copy)
 {
-	(void)state;
 	for (uint32_t side = 0; side < 2; side++) {
 		struct gpu_rig r;
 		struct pipe p;
@@ -431,21 +415,4 @@ an_engine_closes_in_mid_copy(void **state)
 		r.count = 0;
 		gpu_end(&r);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_byte_arrives_between_any_places),
-		cmocka_unit_test(messages_of_one_lane_may_lie_anywhere),
-		cmocka_unit_test(a_stream_waits_for_a_message),
-		cmocka_unit_test(few_batches_serve_many_messages),
-		cmocka_unit_test(a_copy_that_fails_ends_its_lane_only),
-		cmocka_unit_test(a_gpu_that_hangs_ends_its_lanes_only),
-		cmocka_unit_test(no_send_succeeds_whose_receive_was_given_up),
-		cmocka_unit_test(an_engine_closes_in_mid_copy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

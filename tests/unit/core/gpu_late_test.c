@@ -17,12 +17,10 @@
 #define MANY 12 /* more than a window, and than all staging buffers */
 
 /* Nothing says that a GPU hangs. Its transfers fill windows, buffers and queues before it is late. */
-static void
-a_gpu_that_hangs_ends_its_transfers_only(void **state)
+TEST(a_gpu_that_hangs_ends_its_transfers_only)
 {
 	static const char *const few[] = { "TCPX_STAGING=8M", "TCPX_STALL_MS=4000", NULL };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		int hung = i & 1;
 		enum tcpx_op op = i & 2 ? TCPX_OP_READ : TCPX_OP_WRITE;
@@ -71,13 +69,11 @@ a_gpu_that_hangs_ends_its_transfers_only(void **state)
 }
 
 /* Channels that have no copy under way wait for the buffers of those that have. */
-static void
-a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer(void **state)
+TEST(a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer)
 {
 	static const char *const wide[] = { "TCPX_CHANNELS=8", "TCPX_STAGING=8M", "TCPX_CHUNK=1M",
 					    "TCPX_DIST=rr", "TCPX_STALL_MS=4000", NULL };
 
-	(void)state;
 	for (int hung = 0; hung < 2; hung++) {
 		struct gpu_rig r;
 		struct area *near, *far;
@@ -119,12 +115,10 @@ poll(struct tcpx_queue *q, uint64_t ticket)
 }
 
 /* The memory is neither read, written nor lent before they are over. */
-static void
-late_copies_are_never_taken_for_new_bytes(void **state)
+TEST(late_copies_are_never_taken_for_new_bytes)
 {
 	static const char *const set[] = { "TCPX_STALL_MS=4000", "TCPX_INLINE=4096", NULL };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		enum tcpx_op op = i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE;
 		enum tcpx_op back = i & 1 ? TCPX_OP_WRITE : TCPX_OP_READ;
@@ -174,12 +168,10 @@ end_session(tcpx_engine *e)
 }
 
 /* A channel that is closed meanwhile has slots or pages that they still read or write. */
-static void
-late_copies_reach_slots_of_closed_channels(void **state)
+TEST(late_copies_reach_slots_of_closed_channels)
 {
 	static const char *const set[] = { "TCPX_STALL_MS=4000", NULL };
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		struct gpu_rig r;
 		int hung = i & 1, leaves = i & 4 ? hung : !hung;
@@ -225,13 +217,11 @@ close_while_it_hangs(void)
 	_exit(0);
 }
 
-static void
-an_engine_leaves_to_late_copies_what_they_reach(void **state)
+TEST(an_engine_leaves_to_late_copies_what_they_reach)
 {
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0)
 		close_while_it_hangs();
@@ -252,14 +242,12 @@ reach(struct tcpx_device *dev, int place, int peer)
 
 /* Other memory is sent from slots that they cannot change any more: those of new channels, or, where the
  * slots are the late GPU's, from the same ones when it has finished. */
-static void
-late_copies_change_nothing_that_is_sent(void **state)
+TEST(late_copies_change_nothing_that_is_sent)
 {
 	static const char *const set[] = { "TCPX_STALL_MS=4000", "TCPX_CHUNK=64K", NULL };
 	struct tcpx_fabric_script slow = { .delay_min_ns = { [TCPX_FABRIC_DATA] = 200 * TCPX_MS },
 					   .delay_max_ns = { [TCPX_FABRIC_DATA] = 200 * TCPX_MS } };
 
-	(void)state;
 	for (int of_gpu = 0; of_gpu < 2; of_gpu++) {
 		struct area *near, *far, *other, *far_other;
 		struct gpu_rig r;
@@ -308,12 +296,10 @@ queue_of(struct gpu_rig *r, int loop)
 }
 
 /* The other channel sends all, and they do not wake each other for ever. */
-static void
-a_channel_whose_slots_rest_holds_up_no_other(void **state)
+TEST(a_channel_whose_slots_rest_holds_up_no_other)
 {
 	static const char *const dist[] = { "TCPX_DIST=pull", "TCPX_DIST=rr" };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct area *at[4];
 		struct gpu_rig r;
@@ -351,14 +337,12 @@ lose_nic(struct gpu_rig *r, int nic)
 }
 
 /* Its own loop's copies are over before those of the other, whose channel is lost. */
-static void
-a_channel_waits_for_the_late_copies_of_all_loops(void **state)
+TEST(a_channel_waits_for_the_late_copies_of_all_loops)
 {
 	struct area *at[4];
 	struct gpu_rig r;
 	tcpx_xfer *x[2];
 
-	(void)state;
 	begin_with_two_loops(&r, "TCPX_CHUNK=1M", at);
 	r.side[0].gpu.hung = true;
 	for (int i = 0; i < 2; i++) {
@@ -382,21 +366,4 @@ a_channel_waits_for_the_late_copies_of_all_loops(void **state)
 	assert_ok(gpu_finish(&r, x[0]));
 	assert_filled(at[3]->at, 60000, 3);
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
-		cmocka_unit_test(a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer),
-		cmocka_unit_test(late_copies_are_never_taken_for_new_bytes),
-		cmocka_unit_test(late_copies_reach_slots_of_closed_channels),
-		cmocka_unit_test(an_engine_leaves_to_late_copies_what_they_reach),
-		cmocka_unit_test(late_copies_change_nothing_that_is_sent),
-		cmocka_unit_test(a_channel_whose_slots_rest_holds_up_no_other),
-		cmocka_unit_test(a_channel_waits_for_the_late_copies_of_all_loops),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,13 +15,11 @@ static const uint64_t sizes[] = { 0,         1,               8191,      8192,  
 
 /* ---- places ---- */
 
-static void
-a_region_says_where_it_lies(void **state)
+TEST(a_region_says_where_it_lies)
 {
 	struct gpu_rig r;
 	int place = 7;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	assert_ok(tcpx_mem_place(r.side[0].e, gpu_area(&r, 0, HOST, 100, 1)->id, &place));
 	assert_int_equal(place, -1);
@@ -32,15 +30,13 @@ a_region_says_where_it_lies(void **state)
 	gpu_end(&r);
 }
 
-static void
-a_list_lies_in_one_place(void **state)
+TEST(a_list_lies_in_one_place)
 {
 	struct gpu_rig r;
 	struct area *host, *gpu, *far_host, *far_gpu;
 	struct tcpx_desc two[2], one[1];
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	host = gpu_area(&r, 0, HOST, 4096, 1);
 	gpu = gpu_area(&r, 0, 5, 4096, 1);
@@ -67,14 +63,12 @@ a_list_lies_in_one_place(void **state)
 
 /* Copies that are done in the pass of the loop that started them, or later: what a message
  * took from landing to its place is never less than no time. */
-static void
-unpacking_takes_time(void **state)
+TEST(unpacking_takes_time)
 {
 	struct tcpx_counters n = { .struct_size = sizeof(n) };
 	struct area *near, *far;
 	struct gpu_rig r;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
 	r.tick_ns = 100;
 	r.side[1].gpu.delay_min_ns = r.side[1].gpu.delay_max_ns = 0;
@@ -169,36 +163,28 @@ move_all(const struct tcpx_net_ops *net, int near_place, int far_place, const ch
 	gpu_end(&r);
 }
 
-static void
-from_gpu_to_gpu(void **state)
+TEST(from_gpu_to_gpu)
 {
-	(void)state;
 	move_all(&tcpx_net_loop, 0, 1, NULL);
 }
 
-static void
-from_gpu_to_gpu_with_small_ones_in_the_open(void **state)
+TEST(from_gpu_to_gpu_with_small_ones_in_the_open)
 {
 	static const char *const set[] = { "TCPX_INLINE=8K", NULL };
 
-	(void)state;
 	move_all(&tcpx_net_loop, 0, 0, set);
 }
 
-static void
-from_gpu_to_gpu_through_slots_of_the_network(void **state)
+TEST(from_gpu_to_gpu_through_slots_of_the_network)
 {
-	(void)state;
 	move_all(&tcpx_net_loop_comm, 3, 15, NULL);
 }
 
 /* Its slots would have been elsewhere. */
-static void
-a_gpu_that_came_after_its_engine_is_named(void **state)
+TEST(a_gpu_that_came_after_its_engine_is_named)
 {
 	struct gpu_rig r;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
 	gpu_area(&r, 0, 0, 4096, 1);
 	assert_string_equal(r.said, "");
@@ -213,28 +199,22 @@ a_gpu_that_came_after_its_engine_is_named(void **state)
 	gpu_end(&r);
 }
 
-static void
-from_host_to_gpu(void **state)
+TEST(from_host_to_gpu)
 {
-	(void)state;
 	move_all(&tcpx_net_loop, HOST, 2, NULL);
 }
 
-static void
-from_gpu_to_host(void **state)
+TEST(from_gpu_to_host)
 {
-	(void)state;
 	move_all(&tcpx_net_loop, 2, HOST, NULL);
 }
 
-static void
-nothing_is_made_for_a_transfer(void **state)
+TEST(nothing_is_made_for_a_transfer)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
 	uint64_t queues, pinned;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, 0, BIG, 1);
 	far = gpu_area(&r, 1, 1, BIG, 2);
@@ -254,8 +234,7 @@ nothing_is_made_for_a_transfer(void **state)
 
 /* ---- what is written when ---- */
 
-static void
-an_open_goes_while_its_payload_is_packed(void **state)
+TEST(an_open_goes_while_its_payload_is_packed)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
@@ -263,7 +242,6 @@ an_open_goes_while_its_payload_is_packed(void **state)
 	tcpx_xfer *x;
 	bool told = false;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, 0, BIG, 1);
 	far = gpu_area(&r, 1, 1, BIG, 2);
@@ -287,8 +265,7 @@ an_open_goes_while_its_payload_is_packed(void **state)
 
 /* Two channels: a lone transfer of 2 MiB has four chunks of 512 KiB. Those behind it are cut
  * as if all that is open were one, with the scripted network's longest chunk, 1 MiB. */
-static void
-chunks_of_queued_transfers_are_cut_as_one(void **state)
+TEST(chunks_of_queued_transfers_are_cut_as_one)
 {
 	const char *const set[] = { "TCPX_STAGING=64M", NULL };
 	struct gpu_rig r;
@@ -296,7 +273,6 @@ chunks_of_queued_transfers_are_cut_as_one(void **state)
 	tcpx_xfer *x[4];
 	uint64_t before;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, set);
 	for (uint32_t i = 0; i < 4; i++) {
 		near[i] = gpu_area(&r, 0, 0, 2u << 20, i + 1);
@@ -313,25 +289,4 @@ chunks_of_queued_transfers_are_cut_as_one(void **state)
 	}
 	assert_int_equal(counters_of(r.side[0].e).chunks_tx - before, 4 + 2 + 2 + 2);
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_region_says_where_it_lies),
-		cmocka_unit_test(a_list_lies_in_one_place),
-		cmocka_unit_test(unpacking_takes_time),
-		cmocka_unit_test(from_gpu_to_gpu),
-		cmocka_unit_test(from_gpu_to_gpu_with_small_ones_in_the_open),
-		cmocka_unit_test(from_gpu_to_gpu_through_slots_of_the_network),
-		cmocka_unit_test(a_gpu_that_came_after_its_engine_is_named),
-		cmocka_unit_test(from_host_to_gpu),
-		cmocka_unit_test(from_gpu_to_host),
-		cmocka_unit_test(nothing_is_made_for_a_transfer),
-		cmocka_unit_test(an_open_goes_while_its_payload_is_packed),
-		cmocka_unit_test(chunks_of_queued_transfers_are_cut_as_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,12 +44,10 @@ wait_end(struct waiting *w)
 	gpu_end(&w->r);
 }
 
-static void
-no_byte_is_touched_before_the_event(void **state)
+TEST(no_byte_is_touched_before_the_event)
 {
 	static const char *const inlined[] = { "TCPX_INLINE=8K", NULL };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct waiting w;
 
@@ -67,10 +65,8 @@ no_byte_is_touched_before_the_event(void **state)
 	}
 }
 
-static void
-one_that_waits_can_be_ended(void **state)
+TEST(one_that_waits_can_be_ended)
 {
-	(void)state;
 	for (int how = 0; how < 3; how++) {
 		static const int codes[] = { TCPX_ECANCELED, TCPX_EREGION, TCPX_EPEERGONE };
 		struct waiting w;
@@ -103,12 +99,10 @@ broken_event(struct tcpx_device *dev, void *event)
 	return -EIO;
 }
 
-static void
-an_event_that_fails_ends_its_transfer(void **state)
+TEST(an_event_that_fails_ends_its_transfer)
 {
 	struct waiting w;
 
-	(void)state;
 	wait_begin(&w, TCPX_OP_READ, NULL);
 	w.r.ops.event = broken_event;
 	assert_code(gpu_wait(&w.r, w.x), -EIO);
@@ -120,8 +114,7 @@ an_event_that_fails_ends_its_transfer(void **state)
 	wait_end(&w);
 }
 
-static void
-an_event_needs_a_gpu(void **state)
+TEST(an_event_needs_a_gpu)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
@@ -129,7 +122,6 @@ an_event_needs_a_gpu(void **state)
 	tcpx_list *l, *f;
 	tcpx_xfer *x;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, HOST, 100, 1);
 	far = gpu_area(&r, 1, HOST, 100, 2);
@@ -151,15 +143,13 @@ raised(const struct gpu_rig *r)
 	return *r->side[0].gpu.word >= r->side[0].gpu.word_value;
 }
 
-static void
-a_stream_goes_on_however_a_transfer_ends(void **state)
+TEST(a_stream_goes_on_however_a_transfer_ends)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
 	tcpx_xfer *x;
 	int stream;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, 0, 100000, 1);
 	far = gpu_area(&r, 1, 1, 100000, 2);
@@ -187,15 +177,13 @@ a_stream_goes_on_however_a_transfer_ends(void **state)
 	gpu_end(&r);
 }
 
-static void
-words_are_used_again(void **state)
+TEST(words_are_used_again)
 {
 	struct gpu_rig r;
 	struct area *near, *far;
 	tcpx_xfer *x;
 	int stream;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	near = gpu_area(&r, 0, 0, 100, 1);
 	far = gpu_area(&r, 1, 1, 100, 2);
@@ -210,33 +198,15 @@ words_are_used_again(void **state)
 	gpu_end(&r);
 }
 
-static void
-a_handle_with_a_word_may_be_left_to_the_engine(void **state)
+TEST(a_handle_with_a_word_may_be_left_to_the_engine)
 {
 	struct gpu_rig r;
 	tcpx_xfer *x;
 	int stream;
 
-	(void)state;
 	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
 	x = gpu_post(&r, TCPX_OP_WRITE, gpu_area(&r, 0, 0, 100, 1), gpu_area(&r, 1, 1, 100, 2),
 		     100);
 	assert_ok(tcpx_xfer_stream_wait(x, &stream));
 	gpu_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_byte_is_touched_before_the_event),
-		cmocka_unit_test(one_that_waits_can_be_ended),
-		cmocka_unit_test(an_event_that_fails_ends_its_transfer),
-		cmocka_unit_test(an_event_needs_a_gpu),
-		cmocka_unit_test(a_stream_goes_on_however_a_transfer_ends),
-		cmocka_unit_test(words_are_used_again),
-		cmocka_unit_test(a_handle_with_a_word_may_be_left_to_the_engine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

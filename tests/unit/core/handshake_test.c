@@ -168,8 +168,7 @@ assert_undisturbed(struct rig *r, uint64_t refused)
 	assert_filled(r->far.at, LEN, 1);
 }
 
-static void
-garbage_is_turned_away(void **state)
+TEST_WITH(garbage_is_turned_away, brief_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint8_t junk[4000];
@@ -184,8 +183,7 @@ garbage_is_turned_away(void **state)
 	assert_undisturbed(r, 2);
 }
 
-static void
-frames_of_impossible_length_are_turned_away(void **state)
+TEST_WITH(frames_of_impossible_length_are_turned_away, brief_setup, rig_teardown)
 {
 	static const uint32_t lens[] = { 0, 1, 19, TCPX_FRAME_MAX + 1, 0x7fffffff, UINT32_MAX };
 	struct rig *r = *state;
@@ -201,8 +199,7 @@ frames_of_impossible_length_are_turned_away(void **state)
 	assert_undisturbed(r, 6);
 }
 
-static void
-half_a_frame_and_silence_are_shown_out(void **state)
+TEST_WITH(half_a_frame_and_silence_are_shown_out, brief_setup, rig_teardown)
 {
 	struct tcpx_hello h = good_hello();
 	struct rig *r = *state;
@@ -219,8 +216,7 @@ half_a_frame_and_silence_are_shown_out(void **state)
 	assert_undisturbed(r, 2);
 }
 
-static void
-every_cut_of_a_hello_is_harmless(void **state)
+TEST_WITH(every_cut_of_a_hello_is_harmless, brief_setup, rig_teardown)
 {
 	struct tcpx_hello h = good_hello();
 	struct rig *r = *state;
@@ -236,8 +232,7 @@ every_cut_of_a_hello_is_harmless(void **state)
 	assert_undisturbed(r, refused);
 }
 
-static void
-a_first_frame_must_introduce(void **state)
+TEST_WITH(a_first_frame_must_introduce, brief_setup, rig_teardown)
 {
 	static const uint8_t types[] = { TCPX_FR_START, TCPX_FR_PING, TCPX_FR_ACK, TCPX_FR_BYE,
 					 TCPX_FR_OPEN, TCPX_FR_RESUMED };
@@ -262,8 +257,7 @@ a_first_frame_must_introduce(void **state)
 	assert_undisturbed(r, sizeof(types));
 }
 
-static void
-a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
+TEST_WITH(a_hello_that_does_not_fit_is_refused_with_the_reason, brief_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct { struct tcpx_hello h; int code; } try[7];
@@ -306,8 +300,7 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 }
 
 /* It says who it is and then nothing, or nonsense: its session ends, nobody else's. */
-static void
-a_handshake_that_stops_half_way_ends(void **state)
+TEST_WITH(a_handshake_that_stops_half_way_ends, brief_setup, rig_teardown)
 {
 	struct tcpx_hello h = good_hello();
 	struct rig *r = *state;
@@ -328,8 +321,7 @@ a_handshake_that_stops_half_way_ends(void **state)
 	assert_filled(r->far.at, LEN, 1);
 }
 
-static void
-a_crowd_of_strangers_leaves_room_for_friends(void **state)
+TEST_WITH(a_crowd_of_strangers_leaves_room_for_friends, brief_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int fd[100];
@@ -345,22 +337,4 @@ a_crowd_of_strangers_leaves_room_for_friends(void **state)
 		close(fd[i]);
 	tcpx_peer_free(p);
 	tcpx_close(c);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, brief_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(garbage_is_turned_away),
-		TEST(frames_of_impossible_length_are_turned_away),
-		TEST(half_a_frame_and_silence_are_shown_out),
-		TEST(every_cut_of_a_hello_is_harmless),
-		TEST(a_first_frame_must_introduce),
-		TEST(a_hello_that_does_not_fit_is_refused_with_the_reason),
-		TEST(a_handshake_that_stops_half_way_ends),
-		TEST(a_crowd_of_strangers_leaves_room_for_friends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

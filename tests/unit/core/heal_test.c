@@ -33,8 +33,7 @@ are_all_healed(void *arg)
 }
 
 /* Every channel at once, of a session that is idle and of one that is busy. */
-static void
-all_channels_are_opened_again(void **state)
+TEST(all_channels_are_opened_again)
 {
 	for (int i = 0; i < 4; i++) {
 		struct lab t;
@@ -86,8 +85,7 @@ has_ended(void *arg)
 }
 
 /* Nobody waits on for what the other way alone could carry. */
-static void
-a_session_without_a_way_ends_though_the_other_way_is_back(void **state)
+TEST(a_session_without_a_way_ends_though_the_other_way_is_back)
 {
 	for (int i = 0; i < 4; i++) {
 		struct half h = { .sends = i / 2 };
@@ -108,8 +106,7 @@ a_session_without_a_way_ends_though_the_other_way_is_back(void **state)
 
 /* Connections that carry nothing are lost again and again: they are opened ever later, unless the
  * session has no other. */
-static void
-an_idle_session_outlives_many_resets(void **state)
+TEST(an_idle_session_outlives_many_resets)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -127,8 +124,7 @@ an_idle_session_outlives_many_resets(void **state)
 }
 
 /* One connection is left each way, a NIC falls silent, and the others were lost too often to be opened soon. */
-static void
-transfers_do_not_wait_for_what_was_lost_often(void **state)
+TEST(transfers_do_not_wait_for_what_was_lost_often)
 {
 	for (uint32_t nic = 0; nic < 4; nic++) {
 		struct lab t;
@@ -149,8 +145,7 @@ transfers_do_not_wait_for_what_was_lost_often(void **state)
 	}
 }
 
-static void
-a_nic_that_comes_late_joins(void **state)
+TEST(a_nic_that_comes_late_joins)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -206,8 +201,7 @@ gives_up_a_silent_nic(uint64_t idle_ns)
 	lab_close(&t);
 }
 
-static void
-a_silent_nic_is_given_up_and_comes_back(void **state)
+TEST(a_silent_nic_is_given_up_and_comes_back)
 {
 	for (uint64_t idle_ns = 0; idle_ns < 22 * TCPX_SEC; idle_ns += 1500 * TCPX_MS)
 		gives_up_a_silent_nic(idle_ns);
@@ -230,8 +224,7 @@ are_two_short(void *arg)
 }
 
 /* It would have the next chunk, which then waits as long. */
-static void
-an_idle_channel_beside_a_silent_one_is_left(void **state)
+TEST(an_idle_channel_beside_a_silent_one_is_left)
 {
 	static const char *const two_a_nic[] = { "TCPX_CHANNELS=8", "TCPX_THREADS=1", "TCPX_PORT=0",
 						 "TCPX_DEBUG=WARN", "TCPX_INLINE=0", "TCPX_DIST=rr",
@@ -272,8 +265,7 @@ is_resumed(void *arg)
 }
 
 /* Its NIC's channels are idle: they would have the next chunks. */
-static void
-channels_beside_a_silent_control_stream_are_left(void **state)
+TEST(channels_beside_a_silent_control_stream_are_left)
 {
 	struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
 	struct move m;
@@ -293,8 +285,7 @@ channels_beside_a_silent_control_stream_are_left(void **state)
 }
 
 /* All silent at once: no path is to blame, and when they are back nothing was resent. */
-static void
-a_network_that_pauses_costs_no_channel(void **state)
+TEST(a_network_that_pauses_costs_no_channel)
 {
 	static const struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
 	struct tcpx_counters c;
@@ -316,8 +307,7 @@ a_network_that_pauses_costs_no_channel(void **state)
 }
 
 /* All silent at once: nothing says that the NIC of the control stream is to blame. */
-static void
-an_idle_session_outlives_a_pause_with_all_channels(void **state)
+TEST(an_idle_session_outlives_a_pause_with_all_channels)
 {
 	struct lab t;
 
@@ -335,8 +325,7 @@ an_idle_session_outlives_a_pause_with_all_channels(void **state)
 
 /* A peer without a CPU answers late: one message that took long costs no channel, though another would at its rate
  * take longer than the others for all. */
-static void
-one_late_answer_costs_no_channel(void **state)
+TEST(one_late_answer_costs_no_channel)
 {
 	static const struct tcpx_fabric_script script = { .nic_Bps = 1000000 };
 	struct move m;
@@ -351,24 +340,4 @@ one_late_answer_costs_no_channel(void **state)
 	lab_move_end(&m);
 	assert_int_equal(counters_of(t.a).channels_suspected, 0);
 	lab_close(&t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_channels_are_opened_again),
-		cmocka_unit_test(a_session_without_a_way_ends_though_the_other_way_is_back),
-		cmocka_unit_test(an_idle_session_outlives_many_resets),
-		cmocka_unit_test(transfers_do_not_wait_for_what_was_lost_often),
-		cmocka_unit_test(a_nic_that_comes_late_joins),
-		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
-		cmocka_unit_test(an_idle_channel_beside_a_silent_one_is_left),
-		cmocka_unit_test(channels_beside_a_silent_control_stream_are_left),
-		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
-		cmocka_unit_test(an_idle_session_outlives_a_pause_with_all_channels),
-		cmocka_unit_test(one_late_answer_costs_no_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

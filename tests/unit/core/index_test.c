@@ -58,8 +58,7 @@ lanes_close(struct tcpx_lane **lane, uint32_t count)
 	}
 }
 
-static void
-each_of_many_lanes_is_found_in_a_few_steps(void **state)
+TEST(each_of_many_lanes_is_found_in_a_few_steps)
 {
 	static struct tcpx_lane *lane[MANY];
 	struct bare b;
@@ -79,8 +78,7 @@ each_of_many_lanes_is_found_in_a_few_steps(void **state)
 }
 
 /* Each lane has one of the same number. */
-static void
-messages_of_many_lanes_are_no_walk_for_others(void **state)
+TEST(messages_of_many_lanes_are_no_walk_for_others)
 {
 	static struct tcpx_lane *lane[MANY];
 	static struct tcpx_xfer *x[MANY];
@@ -147,8 +145,7 @@ waiting(const struct bare *b)
 }
 
 /* Credit for two messages at a time: it is found by who waits, in turn, and not by a walk over all lanes. */
-static void
-a_grant_tries_a_few_that_wait_and_goes_on_with_the_next(void **state)
+TEST(a_grant_tries_a_few_that_wait_and_goes_on_with_the_next)
 {
 	enum { LANES = 1000, WAIT = 200, FEW = 64 };
 	static struct tcpx_lane *lane[LANES];
@@ -184,8 +181,7 @@ a_grant_tries_a_few_that_wait_and_goes_on_with_the_next(void **state)
 	bare_close(&b);
 }
 
-static void
-each_of_many_peers_is_found_in_a_few_steps(void **state)
+TEST(each_of_many_peers_is_found_in_a_few_steps)
 {
 	static struct tcpx_peer *p[MANY];
 	struct tcpx_addr at[2] = { { .family = 4, .ip = { 10 }, .port = 1 }, { .family = 4, .ip = { 11 } } };
@@ -237,8 +233,7 @@ each_of_many_peers_is_found_in_a_few_steps(void **state)
 }
 
 /* New addresses take the place of those before. */
-static void
-a_peer_is_found_by_its_newest_addresses(void **state)
+TEST(a_peer_is_found_by_its_newest_addresses)
 {
 	struct tcpx_addr at[3] = { { .family = 4, .ip = { 10 }, .port = 1 }, { .family = 4, .ip = { 11 }, .port = 1 },
 				   { .family = 4, .ip = { 10 }, .port = 2 } };
@@ -268,18 +263,4 @@ a_peer_is_found_by_its_newest_addresses(void **state)
 	for (int i = 0; i < 2; i++)
 		tcpx_peer_put(p[i]);
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_of_many_lanes_is_found_in_a_few_steps),
-		cmocka_unit_test(messages_of_many_lanes_are_no_walk_for_others),
-		cmocka_unit_test(a_grant_tries_a_few_that_wait_and_goes_on_with_the_next),
-		cmocka_unit_test(each_of_many_peers_is_found_in_a_few_steps),
-		cmocka_unit_test(a_peer_is_found_by_its_newest_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

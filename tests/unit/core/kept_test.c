@@ -72,13 +72,11 @@ send_notes(tcpx_peer *to, int count, size_t len)
 	free(text);
 }
 
-static void
-notes_of_one_cost_another_none(void **state)
+TEST(notes_of_one_cost_another_none)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
 	struct crowd c;
 
-	(void)state;
 	crowd_begin(&c, few);
 	send_notes(c.r.to_b, 10, 1);
 	wait_notes(c.r.b, 3);
@@ -95,8 +93,7 @@ notes_of_one_cost_another_none(void **state)
 	crowd_end(&c);
 }
 
-static void
-notes_have_a_limit_in_bytes(void **state)
+TEST(notes_have_a_limit_in_bytes)
 {
 	static const char *const tiny[] = TINY;
 	struct crowd c;
@@ -104,7 +101,6 @@ notes_have_a_limit_in_bytes(void **state)
 	uint64_t idle;
 	int left = 0;
 
-	(void)state;
 	crowd_begin(&c, tiny);
 	idle = kept(c.r.b);
 	send_notes(c.r.to_b, MANY, NOTE);
@@ -126,8 +122,7 @@ notes_have_a_limit_in_bytes(void **state)
 }
 
 /* Each costs what it costs to keep it. */
-static void
-empty_notes_have_it_too(void **state)
+TEST(empty_notes_have_it_too)
 {
 	static const char *const tiny[] = TINY;
 	const int count = ROOM / sizeof(struct tcpx_note) * 2;
@@ -135,7 +130,6 @@ empty_notes_have_it_too(void **state)
 	tcpx_note *n;
 	uint64_t idle;
 
-	(void)state;
 	crowd_begin(&c, tiny);
 	idle = kept(c.r.b);
 	for (int i = 0; i < count; i++)
@@ -152,8 +146,7 @@ empty_notes_have_it_too(void **state)
 	crowd_end(&c);
 }
 
-static void
-a_list_above_it_is_refused(void **state)
+TEST(a_list_above_it_is_refused)
 {
 	static const char *const tiny[] = TINY;
 	struct tcpx_desc *f = calloc(PIECES, sizeof(*f)), l;
@@ -161,7 +154,6 @@ a_list_above_it_is_refused(void **state)
 	uint64_t idle;
 	tcpx_xfer *x;
 
-	(void)state;
 	crowd_begin(&c, tiny);
 	rig_memory(&c.r, 2 * PIECES, 2 * PIECES);
 	assert_ok(rig_move(&c.r, TCPX_OP_WRITE, 0, 0, 2 * PIECES));
@@ -185,8 +177,7 @@ a_list_above_it_is_refused(void **state)
 	free(f);
 }
 
-static void
-sends_without_a_receive_have_a_limit(void **state)
+TEST(sends_without_a_receive_have_a_limit)
 {
 	static const char *const tiny[] = TINY;
 	static tcpx_xfer *x[MANY];
@@ -196,7 +187,6 @@ sends_without_a_receive_have_a_limit(void **state)
 	int refused = 0, left, full;
 	uint64_t idle;
 
-	(void)state;
 	crowd_begin(&c, tiny);
 	rig_memory(&c.r, NOTE, NOTE);
 	idle = kept(c.r.b);
@@ -301,10 +291,8 @@ guests_leave_notes(bool full)
 }
 
 /* Whether others have used up all, or those the half of their address. */
-static void
-notes_of_those_that_left_keep_nobody_out(void **state)
+TEST(notes_of_those_that_left_keep_nobody_out)
 {
-	(void)state;
 	guests_leave_notes(false);
 	guests_leave_notes(true);
 }
@@ -330,8 +318,7 @@ shuffle(struct tcpx_desc *f, uint32_t count, uint64_t far)
 
 /* This engine's own lists fill what it keeps for a peer: they wait for each other, and none costs
  * another transfer. */
-static void
-own_lists_wait_for_room(void **state)
+TEST(own_lists_wait_for_room)
 {
 	static const char *const tiny[] = TINY;
 	static const char *const grants[] = { "TCPX_CREDIT_LIST_BYTES=256M", "TCPX_PEER_MEMORY=1G",
@@ -341,7 +328,6 @@ own_lists_wait_for_room(void **state)
 	tcpx_xfer *x[LISTS];
 	struct rig r;
 
-	(void)state;
 	rig_begin(&r, tiny, grants);
 	rig_memory(&r, 2 * HUGE_LIST, 2 * HUGE_LIST);
 	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 8));
@@ -359,20 +345,4 @@ own_lists_wait_for_room(void **state)
 	assert_int_equal(counters_of(r.a).sessions, 1);
 	rig_end(&r);
 	free(f);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(notes_of_one_cost_another_none),
-		cmocka_unit_test(notes_have_a_limit_in_bytes),
-		cmocka_unit_test(empty_notes_have_it_too),
-		cmocka_unit_test(a_list_above_it_is_refused),
-		cmocka_unit_test(sends_without_a_receive_have_a_limit),
-		cmocka_unit_test(notes_of_those_that_left_keep_nobody_out),
-		cmocka_unit_test(own_lists_wait_for_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

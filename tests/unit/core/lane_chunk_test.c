@@ -21,8 +21,7 @@ to_cut(struct bare *b, uint32_t channels)
 	return x;
 }
 
-static void
-chunks_are_larger_where_the_peer_sends_too(void **state)
+TEST(chunks_are_larger_where_the_peer_sends_too)
 {
 	struct tcpx_xfer *x;
 	struct bare b;
@@ -40,8 +39,7 @@ chunks_are_larger_where_the_peer_sends_too(void **state)
 }
 
 /* Rates of 1, 1, 1 and 0.25 Gbit/s. Channels of one NIC differ by chance. */
-static void
-chunks_are_shorter_where_a_nic_is_slow(void **state)
+TEST(chunks_are_shorter_where_a_nic_is_slow)
 {
 	struct channel *c[4];
 	struct tcpx_xfer *x;
@@ -65,15 +63,4 @@ chunks_are_shorter_where_a_nic_is_slow(void **state)
 	b.s->sched.outstanding_bytes = 0;
 	tcpx_xfer_put(x);
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chunks_are_larger_where_the_peer_sends_too),
-		cmocka_unit_test(chunks_are_shorter_where_a_nic_is_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,12 +108,10 @@ is_lost(void *arg)
 
 /* The receiver of a lane that fails keeps a chunk unacknowledged until the sender knows of that. A channel that
  * breaks meanwhile sends the chunk again by another. */
-static void
-a_channel_breaks_between_received_and_applied(void **state)
+TEST(a_channel_breaks_between_received_and_applied)
 {
 	struct closing c;
 
-	(void)state;
 	closing_begin(&c, "TCPX_CHANNELS=1", &slow);
 	closing_post(&c, 0);
 	assert_true(run_until(&c.lab, is_half_a_chunk, &c, 10 * TCPX_SEC));
@@ -176,14 +174,12 @@ cancel_a_receive(struct closing *c)
 	tcpx_close(c->lab.b);
 }
 
-static void
-what_has_been_received_succeeds_though_its_receiver_closes(void **state)
+TEST(what_has_been_received_succeeds_though_its_receiver_closes)
 {
 	static void (*const ways[])(struct closing *c) = {
 		close_lane_and_engine, close_engine, close_lane_with_a_receive_open, cancel_a_receive,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct closing c;
 
@@ -211,13 +207,11 @@ what_has_been_received_succeeds_though_its_receiver_closes(void **state)
 }
 
 /* Messages without a receive go on credit: so many would use up all of it, if it did not come back. */
-static void
-a_sender_that_closes_amid_its_messages_has_its_credit_back(void **state)
+TEST(a_sender_that_closes_amid_its_messages_has_its_credit_back)
 {
 	enum { ROUNDS = 200, LEN = 60000 };
 	struct closing c;
 
-	(void)state;
 	closing_begin(&c, "TCPX_CHANNELS=1", &narrow);
 	for (int round = 0; round < ROUNDS; round++) {
 		assert_ok(tcpx_lane_post(c.tx, c.from.id, 0, LEN, &c.send[0]));
@@ -238,16 +232,4 @@ a_sender_that_closes_amid_its_messages_has_its_credit_back(void **state)
 	mem_close(&c.from);
 	mem_close(&c.to);
 	lab_close(&c.lab);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_channel_breaks_between_received_and_applied),
-		cmocka_unit_test(what_has_been_received_succeeds_though_its_receiver_closes),
-		cmocka_unit_test(a_sender_that_closes_amid_its_messages_has_its_credit_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

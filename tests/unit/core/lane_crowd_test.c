@@ -101,12 +101,10 @@ goes_in_a_frame(struct play *p)
 	return atomic_load(&post(p, 0)->status) == 0;
 }
 
-static void
-those_that_come_too_fast(void **state)
+TEST(those_that_come_too_fast)
 {
 	struct play p;
 
-	(void)state;
 	begin(&p, &quick);
 	for (int i = 0; i < 6; i++) {
 		assert_ok(tcpx_lane_post(p.rx[0], p.to.id, 0, LEN, &p.x[p.posted]));
@@ -140,13 +138,11 @@ control_is_gone(void *arg)
 }
 
 /* Two that wait are tried again and again, and are two all the same. */
-static void
-those_that_wait_are_counted_once(void **state)
+TEST(those_that_wait_are_counted_once)
 {
 	tcpx_xfer *first, *second;
 	struct play p;
 
-	(void)state;
 	begin(&p, &far);
 	assert_ok(tcpx_fabric_cut_control(p.lab.fabric, 0));
 	assert_true(run_until(&p.lab, control_is_gone, p.s, TCPX_SEC));
@@ -163,15 +159,4 @@ those_that_wait_are_counted_once(void **state)
 	assert_true(run_until(&p.lab, control_is_up, p.s, 5 * TCPX_SEC));
 	assert_true(run_until(&p.lab, over, first, TCPX_SEC));
 	end(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_that_come_too_fast),
-		cmocka_unit_test(those_that_wait_are_counted_once),
-	};
-
-	return cmocka_run_group_tests_name("lane_crowd", tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@
 #define ROOM PIPE_ROOM
 
 /* Not one send whose receive failed may count as done, and no byte comes after the return. */
-static void
-test_receiver_closes_in_mid_flight(void **state)
+TEST_WITH(test_receiver_closes_in_mid_flight, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *s[8], *r[8];
@@ -60,8 +59,7 @@ test_receiver_closes_in_mid_flight(void **state)
 }
 
 /* What was received was sent, even if its receiver closes at once. */
-static void
-test_receiver_closes_when_done(void **state)
+TEST_WITH(test_receiver_closes_when_done, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *s[4], *r[4], *more;
@@ -84,8 +82,7 @@ test_receiver_closes_when_done(void **state)
 	}
 }
 
-static void
-test_sender_closes_in_mid_flight(void **state)
+TEST_WITH(test_sender_closes_in_mid_flight, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *s[4], *r[4];
@@ -112,8 +109,7 @@ test_sender_closes_in_mid_flight(void **state)
 	}
 }
 
-static void
-test_deregistering_ends_both(void **state)
+TEST_WITH(test_deregistering_ends_both, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *r = post_recv(p, 0, MIB), *next = post_recv(p, MIB, MIB);
@@ -127,8 +123,7 @@ test_deregistering_ends_both(void **state)
 	p->rig.far.id = 0;
 }
 
-static void
-test_the_session_is_lost(void **state)
+TEST_WITH(test_the_session_is_lost, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *s = post_send(p, 0, MIB);
@@ -142,8 +137,7 @@ test_the_session_is_lost(void **state)
 }
 
 /* What the application keeps goes with its engine, in any state. */
-static void
-test_the_engine_closes_with_lanes(void **state)
+TEST_WITH(test_the_engine_closes_with_lanes, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	uint8_t key[TCPX_LANE_KEY];
@@ -165,18 +159,14 @@ test_the_engine_closes_with_lanes(void **state)
 	p->rig.to_b = NULL;
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
-
 /* Another thread is in the middle of a call that writes there, as when a peer sends a chunk twice. */
-static void
-a_receive_is_over_when_no_thread_writes_there(void **state)
+TEST(a_receive_is_over_when_no_thread_writes_there)
 {
 	static const char *const settings[] = { "TCPX_CHANNELS=1", "TCPX_THREADS=2", NULL };
 	struct pipe p;
 	struct loop *other;
 	tcpx_xfer *send, *recv;
 
-	(void)state;
 	pipe_begin(&p, settings, settings, PIPE_ROOM);
 	recv = post_recv(&p, 0, MIB);
 	other = &p.rig.b->loop[1]; /* that of no channel */
@@ -202,8 +192,7 @@ fill_log(struct session *s)
 		;
 }
 
-static void
-test_a_lane_whose_opening_does_not_fit(void **state)
+TEST_WITH(test_a_lane_whose_opening_does_not_fit, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	struct session *s = p->tx->session;
@@ -223,8 +212,7 @@ test_a_lane_whose_opening_does_not_fit(void **state)
 	tcpx_lane_put(l);
 }
 
-static void
-test_lanes_whose_opening_does_not_fit(void **state)
+TEST_WITH(test_lanes_whose_opening_does_not_fit, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	struct session *s = p->tx->session;
@@ -238,22 +226,4 @@ test_lanes_whose_opening_does_not_fit(void **state)
 	assert_int_equal(s->state, SESS_FAILED);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_lane_close(l);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_receive_is_over_when_no_thread_writes_there),
-		WITH(test_receiver_closes_in_mid_flight),
-		WITH(test_receiver_closes_when_done),
-		WITH(test_sender_closes_in_mid_flight),
-		WITH(test_deregistering_ends_both),
-		WITH(test_the_session_is_lost),
-		WITH(test_a_lane_whose_opening_does_not_fit),
-		WITH(test_lanes_whose_opening_does_not_fit),
-		WITH(test_the_engine_closes_with_lanes),
-	};
-
-	return cmocka_run_group_tests_name("lane_end", tests, NULL, NULL);
 }

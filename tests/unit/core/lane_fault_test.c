@@ -159,8 +159,7 @@ play(uint32_t seed)
 	end(&p);
 }
 
-static void
-lost_connections_lose_no_message(void **state)
+TEST(lost_connections_lose_no_message)
 {
 	for (uint32_t seed = 1; seed <= 40; seed++) {
 		settings[5] = seed & 1 ? secret : "TCPX_CHECKSUM=1";
@@ -184,8 +183,7 @@ unwritten(tcpx_engine *e)
 }
 
 /* A thread that runs the loop by testing posts on many lanes before it tests again. */
-static void
-posts_share_a_write_while_a_thread_tests(void **state)
+TEST(posts_share_a_write_while_a_thread_tests)
 {
 	struct play p = { .rng = tcpx_rng_seed(1) };
 	struct way *w = &p.way[0];
@@ -221,13 +219,11 @@ posts_share_a_write_while_a_thread_tests(void **state)
 }
 
 /* ... which do not keep each other from the stream, that takes no more than 32 KiB before it writes. */
-static void
-large_posts_do_not_wait_for_a_write(void **state)
+TEST(large_posts_do_not_wait_for_a_write)
 {
 	struct play p = { .rng = tcpx_rng_seed(1) };
 	tcpx_xfer *x;
 
-	(void)state;
 	settings[5] = settings[6] = NULL;
 	begin(&p);
 	atomic_store(&p.lab.a->loop[0].lease.look_ns, 1);
@@ -271,28 +267,24 @@ empty_stream(struct play *p, struct session *s, tcpx_xfer *x[3])
 }
 
 /* A message that finds the stream full goes when that is written, though nobody announces its receive. */
-static void
-what_finds_no_room_goes_once_there_is_some(void **state)
+TEST(what_finds_no_room_goes_once_there_is_some)
 {
 	struct play p = { .rng = tcpx_rng_seed(1) };
 	struct session *s;
 	tcpx_xfer *x[3];
 
-	(void)state;
 	s = fill_stream(&p, x);
 	assert_true(run_until(&p.lab, over, x[2], TCPX_MS));
 	empty_stream(&p, s, x);
 }
 
 /* ... and is written by the work that puts it: no later frame is needed. */
-static void
-what_goes_then_is_written(void **state)
+TEST(what_goes_then_is_written)
 {
 	struct play p = { .rng = tcpx_rng_seed(1) };
 	struct session *s;
 	tcpx_xfer *x[3];
 
-	(void)state;
 	s = fill_stream(&p, x);
 	tcpx_control_flush_work(&s->control.flush_work, 0);
 	assert_code(atomic_load(&x[2]->status), 0);
@@ -312,13 +304,11 @@ control_is_gone(void *arg)
 
 /* What is posted without a connection goes with the next one: its sender has nothing else to say then, and
  * says no ping for a long time. */
-static void
-posts_of_a_cut_go_with_the_next_connection(void **state)
+TEST(posts_of_a_cut_go_with_the_next_connection)
 {
 	struct play p = { .rng = tcpx_rng_seed(1) };
 	tcpx_xfer *sent[3], *received;
 
-	(void)state;
 	settings[5] = settings[6] = NULL;
 	begin(&p);
 	assert_ok(tcpx_fabric_cut_control(p.lab.fabric, 0));
@@ -345,14 +335,6 @@ posts_of_a_cut_go_with_the_next_connection(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lost_connections_lose_no_message),
-		cmocka_unit_test(posts_share_a_write_while_a_thread_tests),
-		cmocka_unit_test(large_posts_do_not_wait_for_a_write),
-		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
-		cmocka_unit_test(what_goes_then_is_written),
-		cmocka_unit_test(posts_of_a_cut_go_with_the_next_connection),
-	};
 	char path[] = "/tmp/tcpx-lane-XXXXXX";
 	int fd = mkstemp(path), rc;
 
@@ -360,7 +342,7 @@ main(void)
 	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef\n", 33), 33);
 	close(fd);
 	snprintf(secret, sizeof(secret), "TCPX_SECRET_FILE=%s", path);
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	unlink(path);
 	return rc;
 }

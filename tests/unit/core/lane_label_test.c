@@ -53,12 +53,10 @@ __wrap_tcpx_label_give(struct tcpx_lane *l, const char *text)
 	__real_tcpx_label_give(l, text);
 }
 
-static void
-a_label_is_given_under_the_lock_of_the_session_that_came(void **state)
+TEST(a_label_is_given_under_the_lock_of_the_session_that_came)
 {
 	struct scene *c = &scene;
 
-	(void)state;
 	lab_open(&c->t, &tcpx_net_loop, lab_settings);
 	meet(&c->t);
 	assert_ok(tcpx_lane_listen(c->t.b, c->key, &c->rx));
@@ -71,14 +69,4 @@ a_label_is_given_under_the_lock_of_the_session_that_came(void **state)
 	tcpx_lane_close(c->tx);
 	tcpx_lane_close(c->rx);
 	lab_close(&c->t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_label_is_given_under_the_lock_of_the_session_that_came),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

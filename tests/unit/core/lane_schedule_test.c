@@ -87,8 +87,7 @@ sending_close(struct sending *l)
 	tcpx_lane_put(l->lane);
 }
 
-static void
-lanes_share_by_weight_whatever_waits(void **state)
+TEST(lanes_share_by_weight_whatever_waits)
 {
 	struct bare b;
 	struct channel *c;
@@ -117,8 +116,7 @@ lanes_share_by_weight_whatever_waits(void **state)
 	bare_close(&b);
 }
 
-static void
-the_oldest_message_of_a_lane_goes_first(void **state)
+TEST(the_oldest_message_of_a_lane_goes_first)
 {
 	struct bare b;
 	struct channel *c;
@@ -144,8 +142,7 @@ the_oldest_message_of_a_lane_goes_first(void **state)
 }
 
 /* Loop 0 is lent to a thread that tests. */
-static void
-a_lone_message_stays_with_the_thread_that_tests(void **state)
+TEST(a_lone_message_stays_with_the_thread_that_tests)
 {
 	const uint64_t sizes[] = { CHUNK, 2 * CHUNK };
 	struct bare b;
@@ -173,8 +170,7 @@ a_lone_message_stays_with_the_thread_that_tests(void **state)
 }
 
 /* Loop 0 is lent, and has the only channel that is up. */
-static void
-a_large_message_has_the_channel_that_is_up(void **state)
+TEST(a_large_message_has_the_channel_that_is_up)
 {
 	struct sending l = { .taken = 0 };
 	struct channel *c[2];
@@ -196,8 +192,7 @@ a_large_message_has_the_channel_that_is_up(void **state)
 }
 
 /* One after another, each acknowledged before the next; loop 0 is lent. */
-static void
-messages_keep_to_a_channel_while_little_is_under_way(void **state)
+TEST(messages_keep_to_a_channel_while_little_is_under_way)
 {
 	struct sending l = { .taken = 0 };
 	struct channel *c[3];
@@ -224,8 +219,7 @@ messages_keep_to_a_channel_while_little_is_under_way(void **state)
 }
 
 /* Loop 0 is lent; of the others some sleep. Transfers of no lane, and large chunks, take turns. */
-static void
-threads_that_are_awake_come_first(void **state)
+TEST(threads_that_are_awake_come_first)
 {
 	static const struct {
 		bool asleep[4], lane;
@@ -272,8 +266,7 @@ threads_that_are_awake_come_first(void **state)
 }
 
 /* Both come before the first is picked. */
-static void
-a_second_message_wakes_another_channel(void **state)
+TEST(a_second_message_wakes_another_channel)
 {
 	struct sending l[2] = { { .taken = 0 } };
 	struct channel *c[3];
@@ -301,8 +294,7 @@ a_second_message_wakes_another_channel(void **state)
 	bare_close(&b);
 }
 
-static void
-what_a_channel_was_woken_for_goes_by_another_if_it_goes_down(void **state)
+TEST(what_a_channel_was_woken_for_goes_by_another_if_it_goes_down)
 {
 	struct sending l = { .taken = 0 };
 	struct channel *c[3];
@@ -326,8 +318,7 @@ what_a_channel_was_woken_for_goes_by_another_if_it_goes_down(void **state)
 	bare_close(&b);
 }
 
-static void
-few_chunks_of_a_lane_wake_their_channels_at_once(void **state)
+TEST(few_chunks_of_a_lane_wake_their_channels_at_once)
 {
 	const struct { uint32_t chunks; bool at_once; } cases[] = { { 4, true }, { 5, false } };
 	struct bare b;
@@ -385,8 +376,7 @@ place_chunk(struct bare *b, struct channel *c, uint32_t len)
 	tcpx_lane_put(l);
 }
 
-static void
-both_ends_stay_awake_after_a_small_chunk(void **state)
+TEST(both_ends_stay_awake_after_a_small_chunk)
 {
 	const uint32_t sizes[] = { TCPX_CHUNK_LITTLE, TCPX_CHUNK_LITTLE + TCPX_LANE_UNIT };
 	struct channel *c;
@@ -415,8 +405,7 @@ both_ends_stay_awake_after_a_small_chunk(void **state)
 }
 
 /* Seldom where other loops' threads move a message, unless this loop has payload, too. */
-static void
-looks_are_due_by_who_moves_the_message(void **state)
+TEST(looks_are_due_by_who_moves_the_message)
 {
 	static const struct {
 		uint64_t ago_ns;
@@ -437,24 +426,4 @@ looks_are_due_by_who_moves_the_message(void **state)
 		assert_int_equal(tcpx_lease_is_due(l, row[i].others), row[i].due);
 	}
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lanes_share_by_weight_whatever_waits),
-		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
-		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
-		cmocka_unit_test(a_large_message_has_the_channel_that_is_up),
-		cmocka_unit_test(messages_keep_to_a_channel_while_little_is_under_way),
-		cmocka_unit_test(threads_that_are_awake_come_first),
-		cmocka_unit_test(a_second_message_wakes_another_channel),
-		cmocka_unit_test(what_a_channel_was_woken_for_goes_by_another_if_it_goes_down),
-		cmocka_unit_test(few_chunks_of_a_lane_wake_their_channels_at_once),
-		cmocka_unit_test(both_ends_stay_awake_after_a_small_chunk),
-		cmocka_unit_test(looks_are_due_by_who_moves_the_message),
-	};
-
-	return cmocka_run_group_tests_name("core/lane_schedule", tests, NULL, NULL);
 }

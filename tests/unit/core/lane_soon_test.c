@@ -107,8 +107,7 @@ all_is_announced(void *arg)
 	return p->tx->tx.announced == p->rx->rx.ring.posted;
 }
 
-static void
-a_row_of_small_messages_needs_no_announcements(void **state)
+TEST(a_row_of_small_messages_needs_no_announcements)
 {
 	struct play p;
 	uint64_t frames;
@@ -123,8 +122,7 @@ a_row_of_small_messages_needs_no_announcements(void **state)
 }
 
 /* A message takes 10 us. */
-static void
-with_a_sleeping_loop_those_of_50_us_share_a_frame(void **state)
+TEST(with_a_sleeping_loop_those_of_50_us_share_a_frame)
 {
 	struct play p;
 	uint64_t frames;
@@ -145,8 +143,7 @@ with_a_sleeping_loop_those_of_50_us_share_a_frame(void **state)
 }
 
 /* A session that is not used has no deadlines to look at; such a send needs none either. */
-static void
-a_send_that_is_over_at_once_wakes_nobody(void **state)
+TEST(a_send_that_is_over_at_once_wakes_nobody)
 {
 	struct play p;
 	struct loop *l;
@@ -171,8 +168,7 @@ a_send_that_is_over_at_once_wakes_nobody(void **state)
 	end(&p);
 }
 
-static void
-receives_are_announced_at_once_before_and_after_it(void **state)
+TEST(receives_are_announced_at_once_before_and_after_it)
 {
 	struct play p;
 
@@ -195,8 +191,7 @@ receives_are_announced_at_once_before_and_after_it(void **state)
 }
 
 /* It takes what is said to it as soon as it goes on. */
-static void
-a_peer_that_stands_still_is_told_too(void **state)
+TEST(a_peer_that_stands_still_is_told_too)
 {
 	struct session *s;
 	struct play p;
@@ -215,8 +210,7 @@ a_peer_that_stands_still_is_told_too(void **state)
 }
 
 /* Nothing else happens meanwhile. */
-static void
-a_receive_that_waits_is_announced_by_time(void **state)
+TEST(a_receive_that_waits_is_announced_by_time)
 {
 	struct play p;
 
@@ -233,8 +227,7 @@ a_receive_that_waits_is_announced_by_time(void **state)
 	end(&p);
 }
 
-static void
-a_lane_that_ends_with_such_a_receive_leaves_nothing(void **state)
+TEST(a_lane_that_ends_with_such_a_receive_leaves_nothing)
 {
 	struct play p;
 
@@ -248,20 +241,4 @@ a_lane_that_ends_with_such_a_receive_leaves_nothing(void **state)
 	p.rx = NULL;
 	assert_false(run_until(&p.lab, never, NULL, 200000));
 	end(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_row_of_small_messages_needs_no_announcements),
-		cmocka_unit_test(with_a_sleeping_loop_those_of_50_us_share_a_frame),
-		cmocka_unit_test(a_send_that_is_over_at_once_wakes_nobody),
-		cmocka_unit_test(receives_are_announced_at_once_before_and_after_it),
-		cmocka_unit_test(a_receive_that_waits_is_announced_by_time),
-		cmocka_unit_test(a_peer_that_stands_still_is_told_too),
-		cmocka_unit_test(a_lane_that_ends_with_such_a_receive_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

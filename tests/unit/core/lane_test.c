@@ -18,8 +18,7 @@
 #define DEPTH TCPX_LANE_OPEN
 
 /* Each end says who is at the other, once it is ready. */
-static void
-test_who_is_at_the_other_end(void **state)
+TEST_WITH(test_who_is_at_the_other_end, pipe_setup, pipe_teardown)
 {
 	struct tcpx_peer_info info = TCPX_PEER_INFO_INIT;
 	struct pipe *p = *state;
@@ -40,8 +39,7 @@ test_who_is_at_the_other_end(void **state)
 	tcpx_peer_free(peer);
 }
 
-static void
-test_a_message(void **state)
+TEST_WITH(test_a_message, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *r = post_recv(p, 0, 3 * MIB), *s = post_send(p, 100, 3 * MIB - 7);
@@ -53,8 +51,7 @@ test_a_message(void **state)
 	assert_memory_equal(p->rig.far.at, p->rig.near.at + 100, 3 * MIB - 7);
 }
 
-static void
-test_send_first(void **state)
+TEST_WITH(test_send_first, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *s = post_send(p, 0, (64 << 10) + 1), *r;
@@ -66,8 +63,7 @@ test_send_first(void **state)
 	assert_memory_equal(p->rig.far.at, p->rig.near.at, (64 << 10) + 1);
 }
 
-static void
-test_an_empty_message(void **state)
+TEST_WITH(test_an_empty_message, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *r = post_recv(p, 0, 4096), *s = post_send(p, 0, 0);
@@ -89,8 +85,7 @@ some_length(struct tcpx_rng *rng)
 }
 
 /* Many messages deep, receives before and after their sends; each message has its own bytes. */
-static void
-test_order_and_every_byte(void **state)
+TEST_WITH(test_order_and_every_byte, pipe_setup, pipe_teardown)
 {
 	enum { SLOT = 128 << 10, TOTAL = 1500 };
 	struct pipe *p = *state;
@@ -128,8 +123,7 @@ test_order_and_every_byte(void **state)
 	assert_ok(tcpx_lane_ready(p->tx));
 }
 
-static void
-test_no_more_than_the_limit(void **state)
+TEST_WITH(test_no_more_than_the_limit, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *x[DEPTH], *more;
@@ -147,8 +141,7 @@ test_no_more_than_the_limit(void **state)
 
 /* A message may be tested a few times only before it is there; the thread that tests does the I/O all
  * the same. */
-static void
-test_many_tests_of_many_messages_do_the_io(void **state)
+TEST_WITH(test_many_tests_of_many_messages_do_the_io, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	uint64_t borrows = counters_of(p->rig.b).lease_borrows;
@@ -164,8 +157,7 @@ test_many_tests_of_many_messages_do_the_io(void **state)
 		end_with(x[i], TCPX_ECANCELED);
 }
 
-static void
-test_too_long_ends_both(void **state)
+TEST_WITH(test_too_long_ends_both, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *r = post_recv(p, 0, 19000), *s = post_send(p, 0, 19001), *next;
@@ -177,8 +169,7 @@ test_too_long_ends_both(void **state)
 }
 
 /* A send that has ended has no place to say so: the lane has. */
-static void
-test_too_long_and_early_ends_both(void **state)
+TEST_WITH(test_too_long_and_early_ends_both, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	tcpx_xfer *r;
@@ -201,8 +192,7 @@ test_too_long_and_early_ends_both(void **state)
 	}
 }
 
-static void
-test_nobody_listens(void **state)
+TEST_WITH(test_nobody_listens, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 	uint8_t key[TCPX_LANE_KEY] = { 0 };
@@ -257,8 +247,7 @@ sent_meanwhile(struct pipe *p, size_t len, int count)
 	return sent_by_loop(p, 0) - before;
 }
 
-static void
-test_a_weight(void **state)
+TEST_WITH(test_a_weight, pipe_setup, pipe_teardown)
 {
 	struct pipe *p = *state;
 
@@ -269,8 +258,7 @@ test_a_weight(void **state)
 	assert_code(tcpx_lane_weight(p->rx, 1), -EINVAL);
 }
 
-static void
-test_a_loop_that_is_lent_takes_no_large_messages(void **state)
+TEST(test_a_loop_that_is_lent_takes_no_large_messages)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
 	struct pipe p;
@@ -300,8 +288,7 @@ looks_of(tcpx_engine *e, tcpx_xfer *x, uint64_t due_ns)
 }
 
 /* Other threads move large messages. A thread that tests these has others to look after. */
-static void
-test_large_messages_are_looked_for_seldom(void **state)
+TEST(test_large_messages_are_looked_for_seldom)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
 	struct pipe p;
@@ -328,8 +315,7 @@ test_large_messages_are_looked_for_seldom(void **state)
 }
 
 /* The sender's loop 0 is its I/O thread's, so payload comes by all channels. */
-static void
-test_a_loop_with_payload_says_so(void **state)
+TEST(test_a_loop_with_payload_says_so)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
 	bool carries = false;
@@ -350,8 +336,7 @@ test_a_loop_with_payload_says_so(void **state)
 }
 
 /* One thread; and two, of which the other has no channel. */
-static void
-test_where_no_others_have_channels_all_are_looked_for_alike(void **state)
+TEST(test_where_no_others_have_channels_all_are_looked_for_alike)
 {
 	static const char *const settings[][3] = { { "TCPX_THREADS=1", "TCPX_CHANNELS=2", NULL },
 						   { "TCPX_THREADS=2", "TCPX_CHANNELS=1", NULL } };
@@ -369,30 +354,4 @@ test_where_no_others_have_channels_all_are_looked_for_alike(void **state)
 		end_with(s, 0);
 		pipe_end(&p);
 	}
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(test_who_is_at_the_other_end),
-		WITH(test_a_message),
-		WITH(test_send_first),
-		WITH(test_an_empty_message),
-		WITH(test_order_and_every_byte),
-		WITH(test_no_more_than_the_limit),
-		WITH(test_many_tests_of_many_messages_do_the_io),
-		WITH(test_too_long_ends_both),
-		WITH(test_too_long_and_early_ends_both),
-		WITH(test_nobody_listens),
-		WITH(test_a_weight),
-		cmocka_unit_test(test_a_loop_that_is_lent_takes_no_large_messages),
-		cmocka_unit_test(test_large_messages_are_looked_for_seldom),
-		cmocka_unit_test(test_a_loop_with_payload_says_so),
-		cmocka_unit_test(test_where_no_others_have_channels_all_are_looked_for_alike),
-	};
-
-	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);
 }

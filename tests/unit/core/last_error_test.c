@@ -44,8 +44,7 @@ setup(void **state)
 	return rc;
 }
 
-static void
-calls_that_are_wrong(void **state)
+TEST_WITH(calls_that_are_wrong, setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc wild = { r->near.id, LEN, 1 }, far = { r->far.far, 0, 1 };
@@ -84,8 +83,7 @@ calls_that_are_wrong(void **state)
 }
 
 /* Failures that a thread of the library has found. */
-static void
-failures_found_elsewhere(void **state)
+TEST_WITH(failures_found_elsewhere, setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc near = { r->near.id, 0, LEN }, far = { .len = LEN };
@@ -119,8 +117,7 @@ failures_found_elsewhere(void **state)
 	mem_close(&fixed);
 }
 
-static void
-closing_with_work_left(void **state)
+TEST(closing_with_work_left)
 {
 	tcpx_engine *a = rig_open("anna", NULL), *b = rig_open("bert", NULL);
 	struct tcpx_desc d;
@@ -136,16 +133,4 @@ closing_with_work_left(void **state)
 	assert_told(b, tcpx_close_wait(a, 1), TCPX_ETIMEDOUT, "after 1 ms");
 	tcpx_close(b);
 	mem_close(&m);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(calls_that_are_wrong, setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(failures_found_elsewhere, setup, rig_teardown),
-		cmocka_unit_test(closing_with_work_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

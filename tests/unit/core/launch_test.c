@@ -50,12 +50,10 @@ end_all(struct tcpx_xfer *const *x, uint32_t count)
 	}
 }
 
-static void
-no_more_transfers_are_opened_than_are_granted(void **state)
+TEST(no_more_transfers_are_opened_than_are_granted)
 {
 	static const enum tcpx_op ops[] = { TCPX_OP_WRITE, TCPX_OP_READ, TCPX_OP_SEND };
 
-	(void)state;
 	for (uint32_t granted = 1; granted < MANY; granted++)
 		for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++) {
 			struct tcpx_xfer *x[MANY];
@@ -79,13 +77,11 @@ no_more_transfers_are_opened_than_are_granted(void **state)
 		}
 }
 
-static void
-a_send_uses_no_credit_of_the_others(void **state)
+TEST(a_send_uses_no_credit_of_the_others)
 {
 	struct tcpx_xfer *x[4];
 	struct bare b;
 
-	(void)state;
 	begin(&b, 1, LIST);
 	for (int i = 0; i < 4; i++)
 		x[i] = post(&b, i < 2 ? TCPX_OP_SEND : TCPX_OP_WRITE, 0);
@@ -96,8 +92,7 @@ a_send_uses_no_credit_of_the_others(void **state)
 	bare_close(&b);
 }
 
-static void
-no_more_list_bytes_are_opened_than_are_granted(void **state)
+TEST(no_more_list_bytes_are_opened_than_are_granted)
 {
 	static const struct {
 		uint64_t bytes[4];
@@ -112,7 +107,6 @@ no_more_list_bytes_are_opened_than_are_granted(void **state)
 		{ { 1, LIST, 0, 0 }, 1, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct tcpx_xfer *x[4];
 		struct bare b;
@@ -130,13 +124,11 @@ no_more_list_bytes_are_opened_than_are_granted(void **state)
 }
 
 /* The own limit may be above the peer's. Such a transfer ends alone; those behind it go on. */
-static void
-a_list_that_the_peer_never_takes_ends_its_transfer(void **state)
+TEST(a_list_that_the_peer_never_takes_ends_its_transfer)
 {
 	struct tcpx_xfer *x[3];
 	struct bare b;
 
-	(void)state;
 	begin(&b, MANY, LIST);
 	x[0] = post(&b, TCPX_OP_WRITE, LIST);
 	x[1] = post(&b, TCPX_OP_WRITE, LIST + 1);
@@ -149,17 +141,4 @@ a_list_that_the_peer_never_takes_ends_its_transfer(void **state)
 	assert_int_equal(b.s->state, SESS_OPEN);
 	end_all(x, 3);
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_more_transfers_are_opened_than_are_granted),
-		cmocka_unit_test(a_send_uses_no_credit_of_the_others),
-		cmocka_unit_test(no_more_list_bytes_are_opened_than_are_granted),
-		cmocka_unit_test(a_list_that_the_peer_never_takes_ends_its_transfer),
-	};
-
-	return cmocka_run_group_tests_name("core/launch", tests, NULL, NULL);
 }

@@ -85,8 +85,7 @@ pass_one(struct rig *r)
 	tcpx_lane_close(rx);
 }
 
-static void
-every_way_of_sending_lends_such_memory_and_no_other(void **state)
+TEST(every_way_of_sending_lends_such_memory_and_no_other)
 {
 	static const unsigned access[] = { TCPX_MEM_LOCAL, TCPX_MEM_LEND };
 
@@ -114,8 +113,7 @@ every_way_of_sending_lends_such_memory_and_no_other(void **state)
 	}
 }
 
-static void
-small_pieces_sums_and_a_setting_keep_pages_from_being_lent(void **state)
+TEST(small_pieces_sums_and_a_setting_keep_pages_from_being_lent)
 {
 	static const char *const off[] = { "TCPX_ZEROCOPY=off", NULL };
 	static const char *const sums[] = { "TCPX_CHECKSUM=1", NULL };
@@ -140,8 +138,7 @@ small_pieces_sums_and_a_setting_keep_pages_from_being_lent(void **state)
 	}
 }
 
-static void
-a_peer_is_not_told(void **state)
+TEST_WITH(a_peer_is_not_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint8_t plain[64], lends[64];
@@ -160,8 +157,7 @@ a_peer_is_not_told(void **state)
 }
 
 /* Pages that a process may read and the kernel may not keep. */
-static void
-what_cannot_be_lent_is_copied(void **state)
+TEST(what_cannot_be_lent_is_copied)
 {
 	int fd = (int)syscall(SYS_memfd_secret, 0);
 	struct tcpx_channel_info c[4];
@@ -229,8 +225,7 @@ take_back(struct rig *r, struct tcpx_rng *rng, uint32_t round)
 	return rc;
 }
 
-static void
-what_a_sender_has_taken_back_arrives_as_it_was_or_not_at_all(void **state)
+TEST(what_a_sender_has_taken_back_arrives_as_it_was_or_not_at_all)
 {
 	static const char *const settings[] = { "TCPX_CHANNELS=2", "TCPX_CHUNK=1M", NULL };
 	struct tcpx_rng rng = tcpx_rng_seed(3);
@@ -325,8 +320,7 @@ is_enough(struct storm *s)
 	return s->begun >= ROUNDS && counters_of(s->rig.a).chunks_resent > 2;
 }
 
-static void
-memory_of_what_ended_is_not_read_whatever_is_reset(void **state)
+TEST(memory_of_what_ended_is_not_read_whatever_is_reset)
 {
 	static const char *const settings[] = { "TCPX_CHANNELS=3", "TCPX_CHUNK=256K", NULL };
 	struct storm s = { .rng = tcpx_rng_seed(1) };
@@ -345,19 +339,4 @@ memory_of_what_ended_is_not_read_whatever_is_reset(void **state)
 			reset_one(&s);
 	}
 	rig_end(&s.rig);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_of_sending_lends_such_memory_and_no_other),
-		cmocka_unit_test(small_pieces_sums_and_a_setting_keep_pages_from_being_lent),
-		cmocka_unit_test_setup_teardown(a_peer_is_not_told, rig_setup, rig_teardown),
-		cmocka_unit_test(what_cannot_be_lent_is_copied),
-		cmocka_unit_test(what_a_sender_has_taken_back_arrives_as_it_was_or_not_at_all),
-		cmocka_unit_test(memory_of_what_ended_is_not_read_whatever_is_reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

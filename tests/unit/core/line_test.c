@@ -78,8 +78,7 @@ read_all(struct tcpx_stream *s, struct line *l, uint8_t *room, size_t cap)
 	return n;
 }
 
-static void
-a_refusal_is_read_in_any_segments(void **state)
+TEST(a_refusal_is_read_in_any_segments)
 {
 	uint8_t room[TCPX_FRAME_MAX];
 	struct tcpx_stream s = { .segment = 1 };
@@ -88,7 +87,6 @@ a_refusal_is_read_in_any_segments(void **state)
 	struct line l;
 	int32_t code;
 
-	(void)state;
 	s.len = frame(s.bytes, TCPX_FR_REFUSE, "no secret here");
 	for (s.segment = 1; s.segment <= s.len; s.segment++) {
 		s.at = 0;
@@ -105,14 +103,12 @@ a_refusal_is_read_in_any_segments(void **state)
 }
 
 /* Another frame, a second one behind it, one without an end, garbage: all in clear. */
-static void
-nothing_else_is_read_in_clear(void **state)
+TEST(nothing_else_is_read_in_clear)
 {
 	uint8_t room[TCPX_FRAME_MAX];
 	struct tcpx_stream s = { .segment = 1 };
 	struct line l;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		s.len = frame(s.bytes, i == 0 ? TCPX_FR_HELLO : TCPX_FR_REFUSE, "");
 		if (i == 1)
@@ -135,15 +131,4 @@ nothing_else_is_read_in_clear(void **state)
 			tcpx_line_close(&l, &net);
 		}
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_refusal_is_read_in_any_segments),
-		cmocka_unit_test(nothing_else_is_read_in_clear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,8 +120,7 @@ arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list
 	return arrive_as(d, r, (uint32_t)r->entry_count, turn, out);
 }
 
-static void
-a_list_arrives_as_if_made_there(void **state)
+TEST_WITH(a_list_arrives_as_if_made_there, rig_setup, rig_teardown)
 {
 	struct bed *d = bed_new(*state);
 
@@ -150,8 +149,7 @@ a_list_arrives_as_if_made_there(void **state)
 }
 
 /* A list of equal steps, in one operation of a few bytes. */
-static void
-a_turn_reads_what_it_may_cost(void **state)
+TEST_WITH(a_turn_reads_what_it_may_cost, rig_setup, rig_teardown)
 {
 	static const uint32_t turn[] = { 1, 2, 7, 100, ENTRIES - 1, ENTRIES, ENTRIES + 100, UINT32_MAX };
 	struct bed *d = bed_new(*state);
@@ -192,8 +190,7 @@ a_turn_reads_what_it_may_cost(void **state)
 }
 
 /* The peer believes that the region is longer than it is. */
-static void
-the_first_entry_outside_is_named(void **state)
+TEST_WITH(the_first_entry_outside_is_named, rig_setup, rig_teardown)
 {
 	struct bed *d = bed_new(*state);
 	struct tcpx_list *far, *there = NULL;
@@ -219,8 +216,7 @@ the_first_entry_outside_is_named(void **state)
 }
 
 /* Memory exists for the announced entries alone. */
-static void
-more_entries_than_were_announced_are_refused(void **state)
+TEST_WITH(more_entries_than_were_announced_are_refused, rig_setup, rig_teardown)
 {
 	static const uint32_t announced[] = { 1, 2, 100, 199 };
 	struct bed *d = bed_new(*state);
@@ -238,8 +234,7 @@ more_entries_than_were_announced_are_refused(void **state)
 }
 
 /* The initiator's own limit allows the list. Other transfers of the session go on. */
-static void
-a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
+TEST(a_list_that_the_peer_never_takes_ends_its_transfer_alone)
 {
 	enum { MANY = 8000 }; /* three times 64 KiB */
 	const char *const few[] = { "TCPX_CREDIT_LIST_BYTES=64K", NULL };
@@ -247,7 +242,6 @@ a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
 	tcpx_xfer *x;
 	struct rig r;
 
-	(void)state;
 	assert_non_null(far);
 	rig_begin(&r, NULL, few);
 	rig_memory(&r, 2 * MANY, 2 * MANY);
@@ -262,22 +256,4 @@ a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
 	assert_int_equal(counters_of(r.a).sessions, 1);
 	rig_end(&r);
 	free(far);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_list_arrives_as_if_made_there, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_turn_reads_what_it_may_cost, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(the_first_entry_outside_is_named, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(more_entries_than_were_announced_are_refused,
-						rig_setup, rig_teardown),
-		cmocka_unit_test(a_list_that_the_peer_never_takes_ends_its_transfer_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

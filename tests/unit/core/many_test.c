@@ -10,8 +10,7 @@
 
 #define SESSIONS 200
 
-static void
-two_hundred_sessions_need_no_thread(void **state)
+TEST(two_hundred_sessions_need_no_thread)
 {
 	static const char *const one[] = { "TCPX_CHANNELS=1", "TCPX_WINDOW=4", NULL };
 	tcpx_engine *hub, **e = calloc(SESSIONS, sizeof(*e));
@@ -63,8 +62,7 @@ two_hundred_sessions_need_no_thread(void **state)
 }
 
 /* More than an int holds: one page of file memory behind every page of the range. */
-static void
-more_than_two_gib_in_one_transfer(void **state)
+TEST(more_than_two_gib_in_one_transfer)
 {
 	const size_t page = 1 << 20, len = (1ull << 31) + 5, pages = (len + page - 1) / page;
 	struct rig r;
@@ -102,15 +100,4 @@ more_than_two_gib_in_one_transfer(void **state)
 	rig_end(&r);
 	munmap(at[0], pages * page);
 	munmap(at[1], pages * page);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_hundred_sessions_need_no_thread),
-		cmocka_unit_test(more_than_two_gib_in_one_transfer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

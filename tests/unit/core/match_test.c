@@ -68,8 +68,7 @@ settle(struct two *t)
 
 static const size_t lens[] = { 0, 1, 8192, 8193, 4 * MIB };
 
-static void
-a_send_finds_the_receive_that_waits(void **state)
+TEST_WITH(a_send_finds_the_receive_that_waits, two_setup, two_teardown)
 {
 	struct two *t = *state;
 
@@ -83,8 +82,7 @@ a_send_finds_the_receive_that_waits(void **state)
 	}
 }
 
-static void
-a_receive_finds_the_send_that_waits(void **state)
+TEST_WITH(a_receive_finds_the_send_that_waits, two_setup, two_teardown)
 {
 	struct two *t = *state;
 
@@ -101,8 +99,7 @@ a_receive_finds_the_send_that_waits(void **state)
 	}
 }
 
-static void
-tags_decide_and_then_the_order_of_posting(void **state)
+TEST_WITH(tags_decide_and_then_the_order_of_posting, two_setup, two_teardown)
 {
 	struct two *t = *state;
 	tcpx_xfer *a = recv_at(t, 0, 100, 1), *b = recv_at(t, 100, 100, 2),
@@ -122,8 +119,7 @@ tags_decide_and_then_the_order_of_posting(void **state)
 
 /* Thousands wait, of many tags and of few, and some are cancelled: the n-th send of a tag meets the n-th
  * receive that is left. */
-static void
-many_receives_wait_and_each_gets_its_send(void **state)
+TEST_WITH(many_receives_wait_and_each_gets_its_send, two_setup, two_teardown)
 {
 	enum { COUNT = 3000, SIZE = 8, EACH = 60 };
 	static tcpx_xfer *in[COUNT], *out[COUNT];
@@ -157,8 +153,7 @@ many_receives_wait_and_each_gets_its_send(void **state)
 }
 
 /* A row of sends waits, and each receive takes the first of its tag. */
-static void
-sends_that_wait_are_taken_by_tag_and_in_order(void **state)
+TEST_WITH(sends_that_wait_are_taken_by_tag_and_in_order, two_setup, two_teardown)
 {
 	enum { COUNT = 60, SIZE = 100 };
 	struct two *t = *state;
@@ -183,14 +178,12 @@ sends_that_wait_are_taken_by_tag_and_in_order(void **state)
 }
 
 /* More sends wait, one after the other, than may wait at once; some of them are cancelled. */
-static void
-sends_that_have_waited_cost_no_credit(void **state)
+TEST(sends_that_have_waited_cost_no_credit)
 {
 	enum { CREDIT = 4, ROUNDS = 3 };
 	const char *const few[] = { "TCPX_CREDIT_XFERS=4", NULL };
 	struct two t;
 
-	(void)state;
 	rig_begin(&t.rig, few, few);
 	rig_memory(&t.rig, 100, 100);
 	t.to_a = rig_add(t.rig.b, t.rig.a);
@@ -212,8 +205,7 @@ sends_that_have_waited_cost_no_credit(void **state)
 	rig_end(&t.rig);
 }
 
-static void
-a_shorter_send_says_its_length(void **state)
+TEST_WITH(a_shorter_send_says_its_length, two_setup, two_teardown)
 {
 	static const size_t sent[] = { 0, 10, 8193, 3 * MIB };
 	struct two *t = *state;
@@ -235,8 +227,7 @@ a_shorter_send_says_its_length(void **state)
 	}
 }
 
-static void
-a_longer_send_fails_on_both_sides(void **state)
+TEST_WITH(a_longer_send_fails_on_both_sides, two_setup, two_teardown)
 {
 	static const size_t sent[] = { 101, 8193, 4 * MIB };
 	struct two *t = *state;
@@ -255,8 +246,7 @@ a_longer_send_fails_on_both_sides(void **state)
 	assert_filled(t->rig.far.at, 4 * MIB, 2);
 }
 
-static void
-a_cancelled_send_meets_nobody(void **state)
+TEST_WITH(a_cancelled_send_meets_nobody, two_setup, two_teardown)
 {
 	static const size_t sent[] = { 100, 4 * MIB };
 	struct two *t = *state;
@@ -278,8 +268,7 @@ a_cancelled_send_meets_nobody(void **state)
 	}
 }
 
-static void
-a_cancelled_receive_meets_nobody(void **state)
+TEST_WITH(a_cancelled_receive_meets_nobody, two_setup, two_teardown)
 {
 	struct two *t = *state;
 	tcpx_xfer *in = recv_at(t, 0, 100, 4), *out, *next;
@@ -296,8 +285,7 @@ a_cancelled_receive_meets_nobody(void **state)
 	assert_ok(finish(out));
 }
 
-static void
-a_receive_cancelled_in_the_middle_ends_its_send(void **state)
+TEST_WITH(a_receive_cancelled_in_the_middle_ends_its_send, two_setup, two_teardown)
 {
 	struct two *t = *state;
 
@@ -318,8 +306,7 @@ a_receive_cancelled_in_the_middle_ends_its_send(void **state)
 	}
 }
 
-static void
-receives_end_when_their_region_or_their_peer_goes(void **state)
+TEST_WITH(receives_end_when_their_region_or_their_peer_goes, two_setup, two_teardown)
 {
 	struct two *t = *state;
 	struct mem other;
@@ -342,26 +329,4 @@ receives_end_when_their_region_or_their_peer_goes(void **state)
 	assert_code(finish(in), TCPX_EPEERGONE);
 	assert_code(tcpx_recv(t->to_a, &(struct tcpx_desc){ t->rig.far.id, 0, 1 }, 1, 6, &out),
 		    TCPX_EPEERGONE);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, two_setup, two_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_send_finds_the_receive_that_waits),
-		TEST(a_receive_finds_the_send_that_waits),
-		TEST(tags_decide_and_then_the_order_of_posting),
-		TEST(many_receives_wait_and_each_gets_its_send),
-		TEST(sends_that_wait_are_taken_by_tag_and_in_order),
-		cmocka_unit_test(sends_that_have_waited_cost_no_credit),
-		TEST(a_shorter_send_says_its_length),
-		TEST(a_longer_send_fails_on_both_sides),
-		TEST(a_cancelled_send_meets_nobody),
-		TEST(a_cancelled_receive_meets_nobody),
-		TEST(a_receive_cancelled_in_the_middle_ends_its_send),
-		TEST(receives_end_when_their_region_or_their_peer_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,8 +28,7 @@ assert_only(const uint8_t *at, size_t total, size_t off, size_t len, uint32_t in
 	free(part);
 }
 
-static void
-a_write_puts_its_bytes_and_no_others(void **state)
+TEST_WITH(a_write_puts_its_bytes_and_no_others, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -44,8 +43,7 @@ a_write_puts_its_bytes_and_no_others(void **state)
 	}
 }
 
-static void
-a_read_gets_its_bytes_and_no_others(void **state)
+TEST_WITH(a_read_gets_its_bytes_and_no_others, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -129,8 +127,7 @@ check_lists(struct rig *r, enum tcpx_op op, size_t len, size_t near_piece, size_
 	free(f);
 }
 
-static void
-lists_may_be_cut_differently(void **state)
+TEST_WITH(lists_may_be_cut_differently, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -141,8 +138,7 @@ lists_may_be_cut_differently(void **state)
 	check_lists(r, TCPX_OP_READ, 8193, 3, 1000);
 }
 
-static void
-a_hundred_thousand_pieces_on_both_sides(void **state)
+TEST_WITH(a_hundred_thousand_pieces_on_both_sides, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -151,8 +147,7 @@ a_hundred_thousand_pieces_on_both_sides(void **state)
 	check_lists(r, TCPX_OP_READ, 6 * MIB, 55, 61);
 }
 
-static void
-sources_may_overlap(void **state)
+TEST_WITH(sources_may_overlap, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l[3], f = { 0, 0, 300000 };
@@ -168,8 +163,7 @@ sources_may_overlap(void **state)
 		assert_filled(r->far.at + i * 100000, 100000, 1);
 }
 
-static void
-lists_of_nothing_are_transfers_too(void **state)
+TEST_WITH(lists_of_nothing_are_transfers_too, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l[3], f[2];
@@ -187,8 +181,7 @@ lists_of_nothing_are_transfers_too(void **state)
 	assert_filled(r->far.at, 10, 2);
 }
 
-static void
-a_thousand_posts_at_once_all_finish(void **state)
+TEST_WITH(a_thousand_posts_at_once_all_finish, rig_setup, rig_teardown)
 {
 	enum { N = 1000, LEN = 20000 };
 	struct rig *r = *state;
@@ -210,8 +203,7 @@ a_thousand_posts_at_once_all_finish(void **state)
 	free(x);
 }
 
-static void
-a_transfer_to_oneself_works(void **state)
+TEST_WITH(a_transfer_to_oneself_works, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_peer *me = rig_add(r->a, r->a);
@@ -239,8 +231,7 @@ a_transfer_to_oneself_works(void **state)
 	mem_close(&to);
 }
 
-static void
-counters_and_infos_tell_what_was_moved(void **state)
+TEST_WITH(counters_and_infos_tell_what_was_moved, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
@@ -284,23 +275,4 @@ counters_and_infos_tell_what_was_moved(void **state)
 		bytes += ch[i].sending ? ch[i].bytes : 0;
 	assert_int_equal(bytes, 5 * MIB);
 	assert_note(r->b, "anna", "x");
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_write_puts_its_bytes_and_no_others),
-		TEST(a_read_gets_its_bytes_and_no_others),
-		TEST(lists_may_be_cut_differently),
-		TEST(a_hundred_thousand_pieces_on_both_sides),
-		TEST(sources_may_overlap),
-		TEST(lists_of_nothing_are_transfers_too),
-		TEST(a_thousand_posts_at_once_all_finish),
-		TEST(a_transfer_to_oneself_works),
-		TEST(counters_and_infos_tell_what_was_moved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,7 @@ loses_a_nic(struct lab *t, int side, bool cable, int nic, bool busy)
 	move_within(t, &m, TCPX_SEC);
 }
 
-static void
-a_nic_that_is_down_is_left_at_once(void **state)
+TEST(a_nic_that_is_down_is_left_at_once)
 {
 	char path[] = "/tmp/tcpx-nic-XXXXXX", secret[64];
 	int fd = mkstemp(path);
@@ -92,8 +91,7 @@ a_nic_that_is_down_is_left_at_once(void **state)
 }
 
 /* Connections may outlive that: where no other NIC carries, they are left as they are. */
-static void
-nics_that_are_all_down_keep_their_channels(void **state)
+TEST(nics_that_are_all_down_keep_their_channels)
 {
 	for (int side = 0; side < 2; side++) {
 		struct tcpx_counters c;
@@ -114,15 +112,4 @@ nics_that_are_all_down_keep_their_channels(void **state)
 		assert_int_equal(c.ctrl_resumes, 0);
 		lab_close(&t);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_nic_that_is_down_is_left_at_once),
-		cmocka_unit_test(nics_that_are_all_down_keep_their_channels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 #define LEN (6u << 20)
 
-static void
-sixteen_channels_on_four_nics_carry_data(void **state)
+TEST(sixteen_channels_on_four_nics_carry_data)
 {
 	static const char *const wide[] = { "TCPX_NICS=127.0.1.1,127.0.2.1,127.0.3.1,127.0.4.1",
 					    "TCPX_CHANNELS=4/nic", "TCPX_THREADS=2", NULL };
@@ -53,8 +52,7 @@ nics(tcpx_engine *e, void *out, size_t stride, size_t *count)
 
 /* A program built with a later header gets zeros behind what the library knows; one built with
  * an earlier header gets the beginning. Entries keep their distance. */
-static void
-entries_may_be_longer_or_shorter_than_the_librarys(void **state)
+TEST(entries_may_be_longer_or_shorter_than_the_librarys)
 {
 	static const struct {
 		int (*call)(tcpx_engine *e, void *out, size_t stride, size_t *count);
@@ -125,8 +123,7 @@ lab_move(struct lab *t)
 	mem_close(&to);
 }
 
-static void
-all_nics_up_is_a_whole_session(void **state)
+TEST(all_nics_up_is_a_whole_session)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -142,8 +139,7 @@ all_nics_up_is_a_whole_session(void **state)
 }
 
 /* Connections that wait for each other would take so many times as long. */
-static void
-channels_open_at_the_same_time(void **state)
+TEST(channels_open_at_the_same_time)
 {
 	static const char *const counts[] = { "TCPX_CHANNELS=4", "TCPX_CHANNELS=16" };
 	static const struct tcpx_fabric_script far = {
@@ -174,8 +170,7 @@ no_session(void *arg)
 }
 
 /* A dropped peer's session lives for TCPX_LINGER_MS, 30 s, and then is made anew. */
-static void
-a_dropped_peer_lingers_out(void **state)
+TEST(a_dropped_peer_lingers_out)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -193,8 +188,7 @@ a_dropped_peer_lingers_out(void **state)
 	}
 }
 
-static void
-a_nic_that_cannot_connect_makes_the_session_degraded(void **state)
+TEST(a_nic_that_cannot_connect_makes_the_session_degraded)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -213,8 +207,7 @@ a_nic_that_cannot_connect_makes_the_session_degraded(void **state)
 	}
 }
 
-static void
-strict_refuses_a_degraded_session(void **state)
+TEST(strict_refuses_a_degraded_session)
 {
 	for (int i = 0; i < 2; i++) {
 		struct lab t;
@@ -228,8 +221,7 @@ strict_refuses_a_degraded_session(void **state)
 }
 
 /* Every channel of the second NIC breaks in the middle; no byte is lost or doubled. */
-static void
-channels_that_break_hand_their_chunks_on(void **state)
+TEST(channels_that_break_hand_their_chunks_on)
 {
 	for (int i = 0; i < 2; i++) {
 		struct tcpx_counters c = { .struct_size = sizeof(c) };
@@ -268,8 +260,7 @@ channels_that_break_hand_their_chunks_on(void **state)
 }
 
 /* What was heard last was heard on the old connection: the new one has its own time. */
-static void
-a_silent_stream_is_replaced(void **state)
+TEST(a_silent_stream_is_replaced)
 {
 	static const char *const settings[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 						"TCPX_DEBUG=WARN", "TCPX_KEEPALIVE_MS=100", NULL };
@@ -293,22 +284,4 @@ a_silent_stream_is_replaced(void **state)
 		lab_move(&t);
 		lab_close(&t);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_nics_up_is_a_whole_session),
-		cmocka_unit_test(channels_open_at_the_same_time),
-		cmocka_unit_test(a_dropped_peer_lingers_out),
-		cmocka_unit_test(a_nic_that_cannot_connect_makes_the_session_degraded),
-		cmocka_unit_test(strict_refuses_a_degraded_session),
-		cmocka_unit_test(channels_that_break_hand_their_chunks_on),
-		cmocka_unit_test(a_silent_stream_is_replaced),
-		cmocka_unit_test(sixteen_channels_on_four_nics_carry_data),
-		cmocka_unit_test(entries_may_be_longer_or_shorter_than_the_librarys),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

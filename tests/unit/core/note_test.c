@@ -25,8 +25,7 @@ move_with(struct rig *r, enum tcpx_op op, size_t len, const void *note, size_t n
 	return rc ? rc : finish(x);
 }
 
-static void
-the_note_of_a_write_comes_after_its_data(void **state)
+TEST_WITH(the_note_of_a_write_comes_after_its_data, rig_setup, rig_teardown)
 {
 	static const size_t lens[] = { 0, 10, 8192, 8193, 9 * MIB + 7 };
 	struct rig *r = *state;
@@ -46,8 +45,7 @@ the_note_of_a_write_comes_after_its_data(void **state)
 	assert_no_note(r->a);
 }
 
-static void
-the_note_of_a_read_tells_the_peer_that_it_was_read(void **state)
+TEST_WITH(the_note_of_a_read_tells_the_peer_that_it_was_read, rig_setup, rig_teardown)
 {
 	static const size_t lens[] = { 0, 10, 8193, 9 * MIB + 7 };
 	struct rig *r = *state;
@@ -61,8 +59,7 @@ the_note_of_a_read_tells_the_peer_that_it_was_read(void **state)
 	assert_no_note(r->b);
 }
 
-static void
-notes_may_be_empty_and_no_longer_than_8_kib(void **state)
+TEST_WITH(notes_may_be_empty_and_no_longer_than_8_kib, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	char *big = malloc(NOTE_MAX_BYTES + 2);
@@ -93,8 +90,7 @@ notes_may_be_empty_and_no_longer_than_8_kib(void **state)
 	free(big);
 }
 
-static void
-both_sides_may_notify_over_one_session(void **state)
+TEST_WITH(both_sides_may_notify_over_one_session, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_peer *back;
@@ -123,8 +119,7 @@ note_from(tcpx_engine *e, const char *name)
 	return p;
 }
 
-static void
-a_name_is_anybodys_but_not_a_peer(void **state)
+TEST_WITH(a_name_is_anybodys_but_not_a_peer, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_engine *other = rig_open("anna", NULL);
@@ -152,8 +147,7 @@ a_name_is_anybodys_but_not_a_peer(void **state)
 	tcpx_close(other);
 }
 
-static void
-a_note_outlives_its_peer(void **state)
+TEST_WITH(a_note_outlives_its_peer, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_engine *brief = rig_open("brief", NULL);
@@ -174,8 +168,7 @@ a_note_outlives_its_peer(void **state)
 	tcpx_note_free(n);
 }
 
-static void
-notes_keep_their_order(void **state)
+TEST_WITH(notes_keep_their_order, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	char text[16];
@@ -190,8 +183,7 @@ notes_keep_their_order(void **state)
 	}
 }
 
-static void
-a_note_before_the_session_is_open_is_not_lost(void **state)
+TEST_WITH(a_note_before_the_session_is_open_is_not_lost, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_engine *c = rig_open("cleo", NULL);
@@ -206,8 +198,7 @@ a_note_before_the_session_is_open_is_not_lost(void **state)
 	tcpx_close(c);
 }
 
-static void
-waiting_for_a_note_ends_in_time(void **state)
+TEST_WITH(waiting_for_a_note_ends_in_time, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_note *n = NULL;
@@ -218,8 +209,7 @@ waiting_for_a_note_ends_in_time(void **state)
 }
 
 /* Then the I/O thread keeps the waiting thread's time. */
-static void
-waiting_after_much_use_ends_in_time(void **state)
+TEST_WITH(waiting_after_much_use_ends_in_time, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_note *n = NULL;
@@ -241,8 +231,7 @@ waiting_after_much_use_ends_in_time(void **state)
 }
 
 /* More than may be on the way. None is lost, and none overtakes another. */
-static void
-notes_above_the_limit_wait_for_their_turn(void **state)
+TEST(notes_above_the_limit_wait_for_their_turn)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
 	char text[16];
@@ -277,8 +266,7 @@ notify_until_full(struct rig *r)
 	return n;
 }
 
-static void
-as_many_notes_may_wait_again_once_they_have_gone(void **state)
+TEST(as_many_notes_may_wait_again_once_they_have_gone)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
 	tcpx_note *n;
@@ -307,8 +295,7 @@ start(struct rig *r, enum tcpx_op op, size_t len, tcpx_xfer **x)
 	return (op == TCPX_OP_READ ? tcpx_read : tcpx_write)(r->to_b, &l, 1, &f, 1, "r", 1, x);
 }
 
-static void
-a_transfer_whose_note_finds_no_room_waits(void **state)
+TEST(a_transfer_whose_note_finds_no_room_waits)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
 	static const size_t lens[] = { 10, 200000 };
@@ -339,8 +326,7 @@ a_transfer_whose_note_finds_no_room_waits(void **state)
 }
 
 /* The peer never takes a note: the transfer ends in its time, alone, and says why. */
-static void
-a_transfer_whose_note_finds_no_room_fails_in_time(void **state)
+TEST(a_transfer_whose_note_finds_no_room_fails_in_time)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=1", "TCPX_STALL_MS=1000", NULL };
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
@@ -372,8 +358,7 @@ readable(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-static void
-the_event_fd_is_readable_while_something_is_unseen(void **state)
+TEST_WITH(the_event_fd_is_readable_while_something_is_unseen, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -400,8 +385,7 @@ the_event_fd_is_readable_while_something_is_unseen(void **state)
 	assert_false(readable(fd, 0));
 }
 
-static void
-a_note_makes_the_event_fd_readable_until_taken(void **state)
+TEST_WITH(a_note_makes_the_event_fd_readable_until_taken, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int fd = tcpx_event_fd(r->b);
@@ -416,8 +400,7 @@ a_note_makes_the_event_fd_readable_until_taken(void **state)
 	assert_false(readable(fd, 0));
 }
 
-static void
-an_end_nobody_looked_at_is_forgotten_by_the_next_post(void **state)
+TEST_WITH(an_end_nobody_looked_at_is_forgotten_by_the_next_post, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -444,31 +427,4 @@ an_end_nobody_looked_at_is_forgotten_by_the_next_post(void **state)
 	tcpx_xfer_free(x);
 	tcpx_list_free(ll);
 	tcpx_list_free(fl);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(the_note_of_a_write_comes_after_its_data),
-		TEST(the_note_of_a_read_tells_the_peer_that_it_was_read),
-		TEST(notes_may_be_empty_and_no_longer_than_8_kib),
-		TEST(both_sides_may_notify_over_one_session),
-		TEST(a_name_is_anybodys_but_not_a_peer),
-		TEST(a_note_outlives_its_peer),
-		TEST(notes_keep_their_order),
-		TEST(a_note_before_the_session_is_open_is_not_lost),
-		TEST(waiting_for_a_note_ends_in_time),
-		TEST(waiting_after_much_use_ends_in_time),
-		cmocka_unit_test(notes_above_the_limit_wait_for_their_turn),
-		cmocka_unit_test(as_many_notes_may_wait_again_once_they_have_gone),
-		cmocka_unit_test(a_transfer_whose_note_finds_no_room_waits),
-		cmocka_unit_test(a_transfer_whose_note_finds_no_room_fails_in_time),
-		TEST(the_event_fd_is_readable_while_something_is_unseen),
-		TEST(a_note_makes_the_event_fd_readable_until_taken),
-		TEST(an_end_nobody_looked_at_is_forgotten_by_the_next_post),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

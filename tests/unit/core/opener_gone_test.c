@@ -43,8 +43,7 @@ wait_end(struct waiting *w)
 	mem_close(&w->to);
 }
 
-static void
-an_opener_that_is_gone_is_missed_soon(void **state)
+TEST(an_opener_that_is_gone_is_missed_soon)
 {
 	struct waiting w;
 	uint64_t took_ns;
@@ -58,8 +57,7 @@ an_opener_that_is_gone_is_missed_soon(void **state)
 	wait_end(&w);
 }
 
-static void
-an_opener_that_listens_is_waited_for(void **state)
+TEST(an_opener_that_listens_is_waited_for)
 {
 	struct waiting w;
 	uint64_t took_ns;
@@ -73,8 +71,7 @@ an_opener_that_listens_is_waited_for(void **state)
 }
 
 /* Refused for as long as an opener has to come back, or asked while it is slow: it resumes. */
-static void
-an_opener_that_comes_back_is_served(void **state)
+TEST(an_opener_that_comes_back_is_served)
 {
 	static const struct {
 		uint64_t refuse_ns, silent_ns;
@@ -122,8 +119,7 @@ secret_write(char *setting, size_t cap)
 
 /* Killed and started again at once: its successor listens where it did, and is no proof by
  * silence. Asked, it says who it is. */
-static void
-an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers(void **state)
+TEST(an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers)
 {
 	static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
 	char secret[64];
@@ -160,17 +156,4 @@ an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers(void **state
 		mem_close(&w.from);
 	}
 	unlink(strchr(secret, '=') + 1);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_opener_that_is_gone_is_missed_soon),
-		cmocka_unit_test(an_opener_that_listens_is_waited_for),
-		cmocka_unit_test(an_opener_that_comes_back_is_served),
-		cmocka_unit_test(an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

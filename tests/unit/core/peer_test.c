@@ -39,8 +39,7 @@ free_port(void)
 	return ntohs(at.sin_port);
 }
 
-static void
-a_connected_peer_tells_its_name_and_shape(void **state)
+TEST_WITH(a_connected_peer_tells_its_name_and_shape, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_peer *p = rig_connect(r->b, r->a);
@@ -59,8 +58,7 @@ a_connected_peer_tells_its_name_and_shape(void **state)
 	tcpx_peer_free(p);
 }
 
-static void
-the_smaller_channel_count_is_taken(void **state)
+TEST(the_smaller_channel_count_is_taken)
 {
 	static const char *const three[] = { "TCPX_CHANNELS=3", "TCPX_WINDOW=4", NULL };
 	static const char *const five[] = { "TCPX_CHANNELS=5", "TCPX_CHUNK=128K", NULL };
@@ -83,8 +81,7 @@ the_smaller_channel_count_is_taken(void **state)
 	}
 }
 
-static void
-a_closed_peer_is_gone_at_once_and_for_ever(void **state)
+TEST(a_closed_peer_is_gone_at_once_and_for_ever)
 {
 	/* only the closing itself can end anything before finish() gives up */
 	static const char *const patient[] = { "TCPX_STALL_MS=600000", "TCPX_KEEPALIVE_MS=600000",
@@ -125,8 +122,7 @@ a_closed_peer_is_gone_at_once_and_for_ever(void **state)
 }
 
 /* Two ports that are the same: the blob names the old incarnation, another answers. */
-static void
-another_incarnation_on_the_same_port_is_not_mistaken(void **state)
+TEST_WITH(another_incarnation_on_the_same_port_is_not_mistaken, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	char port[32];
@@ -147,8 +143,7 @@ another_incarnation_on_the_same_port_is_not_mistaken(void **state)
 	tcpx_close(c);
 }
 
-static void
-a_peer_may_be_added_before_it_is_up(void **state)
+TEST_WITH(a_peer_may_be_added_before_it_is_up, rig_setup, rig_teardown)
 {
 	char port[32], at[32];
 	const char *const known[] = { port, NULL };
@@ -177,8 +172,7 @@ a_peer_may_be_added_before_it_is_up(void **state)
 	tcpx_close(late);
 }
 
-static void
-nobody_there_ends_in_time(void **state)
+TEST(nobody_there_ends_in_time)
 {
 	static const char *const soon[] = { "TCPX_CONNECT_MS=150", NULL };
 	tcpx_engine *e = rig_open("alone", soon);
@@ -205,8 +199,7 @@ nobody_there_ends_in_time(void **state)
 }
 
 /* An address of an engine's own listener, unlike HOST:PORT: it was up, and listens all its life. */
-static void
-an_engine_that_left_before_first_contact_has_gone(void **state)
+TEST_WITH(an_engine_that_left_before_first_contact_has_gone, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_engine *left = rig_open("left", NULL);
@@ -227,8 +220,7 @@ an_engine_that_left_before_first_contact_has_gone(void **state)
 	tcpx_peer_free(p);
 }
 
-static void
-bad_addresses_and_blobs_are_refused(void **state)
+TEST_WITH(bad_addresses_and_blobs_are_refused, rig_setup, rig_teardown)
 {
 	static const char *const bad[] = { "", ":", "127.0.0.1", "127.0.0.1:",
 					   "127.0.0.1:x", "[::1:5" };
@@ -255,8 +247,7 @@ bad_addresses_and_blobs_are_refused(void **state)
 	}
 }
 
-static void
-drop_and_add_keep_the_session(void **state)
+TEST_WITH(drop_and_add_keep_the_session, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_channel_info before[4], after[4];
@@ -275,8 +266,7 @@ drop_and_add_keep_the_session(void **state)
 	assert_int_equal(counters_of(r->a).sessions, 1);
 }
 
-static void
-a_dropped_peer_finishes_its_transfers(void **state)
+TEST(a_dropped_peer_finishes_its_transfers)
 {
 	static const char *const brief[] = { "TCPX_LINGER_MS=1", NULL };
 	struct rig r;
@@ -311,10 +301,8 @@ dial(tcpx_engine *from, tcpx_engine *to)
 }
 
 /* Then each knows the other twice: as the one that it dialled, and as the one that called. */
-static void
-engines_that_dial_each_other_meet(void **state)
+TEST(engines_that_dial_each_other_meet)
 {
-	(void)state;
 	for (int i = 0; i < 24; i++) {
 		struct rig r = { .fds = fd_count(), .threads = thread_count() };
 		tcpx_peer *again = NULL, *to_a;
@@ -366,12 +354,10 @@ is_ours(tcpx_peer *p)
 
 /* anna and bert have dialled each other, and she may know the one that called besides. When he hangs up a
  * session of his ends, and she opens one; hers stays. */
-static void
-a_peer_that_hung_up_is_reached_by_one_session(void **state)
+TEST(a_peer_that_hung_up_is_reached_by_one_session)
 {
 	static const char *const hangs_up[] = { "TCPX_LINGER_MS=0", NULL };
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		struct rig r = { .fds = fd_count(), .threads = thread_count() };
 		tcpx_peer *to_a, *caller;
@@ -403,8 +389,7 @@ a_peer_that_hung_up_is_reached_by_one_session(void **state)
 }
 
 /* The control connection comes from 127.0.0.1, channels from the NIC that HELLO names. */
-static void
-a_peer_is_known_where_its_channels_come_from(void **state)
+TEST_WITH(a_peer_is_known_where_its_channels_come_from, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_addr at = { .family = 4, .ip = { 127, 0, 1, 1 }, .port = (uint16_t)tcpx_port(r->a) };
@@ -420,8 +405,7 @@ a_peer_is_known_where_its_channels_come_from(void **state)
 }
 
 /* It has no session then, and waits for one. */
-static void
-a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
+TEST(a_receive_of_a_peer_that_hung_up_ends_with_it)
 {
 	static const char *const hangs_up[] = { "TCPX_LINGER_MS=0", NULL };
 	struct tcpx_desc f;
@@ -429,7 +413,6 @@ a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
 	tcpx_xfer *x;
 	struct rig r;
 
-	(void)state;
 	rig_begin(&r, hangs_up, NULL);
 	rig_memory(&r, 100, 100);
 	f = (struct tcpx_desc){ r.far.id, 0, 100 };
@@ -444,28 +427,4 @@ a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
 	assert_code(finish(x), TCPX_EPEERGONE);
 	tcpx_peer_free(to_a);
 	rig_end(&r);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_connected_peer_tells_its_name_and_shape),
-		TEST(a_peer_is_known_where_its_channels_come_from),
-		cmocka_unit_test(the_smaller_channel_count_is_taken),
-		cmocka_unit_test(a_closed_peer_is_gone_at_once_and_for_ever),
-		TEST(another_incarnation_on_the_same_port_is_not_mistaken),
-		TEST(a_peer_may_be_added_before_it_is_up),
-		cmocka_unit_test(nobody_there_ends_in_time),
-		TEST(an_engine_that_left_before_first_contact_has_gone),
-		TEST(bad_addresses_and_blobs_are_refused),
-		TEST(drop_and_add_keep_the_session),
-		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
-		cmocka_unit_test(engines_that_dial_each_other_meet),
-		cmocka_unit_test(a_peer_that_hung_up_is_reached_by_one_session),
-		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

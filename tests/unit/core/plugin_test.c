@@ -140,8 +140,7 @@ move_all(struct pair *p, int rounds)
 	}
 }
 
-static void
-transfers_over_a_plugin(void **state)
+TEST(transfers_over_a_plugin)
 {
 	struct pair p;
 
@@ -152,8 +151,7 @@ transfers_over_a_plugin(void **state)
 }
 
 /* The fake has pages for one message at a time. */
-static void
-transfers_over_a_plugin_that_unpacks(void **state)
+TEST(transfers_over_a_plugin_that_unpacks)
 {
 	struct pair p;
 
@@ -166,11 +164,6 @@ transfers_over_a_plugin_that_unpacks(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(transfers_over_a_plugin),
-		cmocka_unit_test(transfers_over_a_plugin_that_unpacks),
-	};
-
 	setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -62,8 +62,7 @@ poll_for_long(tcpx_engine *e)
 	} while (atomic_load(&lease_of(e)->holder) != LEASE_NONE);
 }
 
-static void
-polls_do_the_io(void **state)
+TEST_WITH(polls_do_the_io, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_xfer *x;
@@ -83,8 +82,7 @@ polls_do_the_io(void **state)
 	}
 }
 
-static void
-without_polls_the_loop_goes_back(void **state)
+TEST_WITH(without_polls_the_loop_goes_back, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -106,8 +104,7 @@ wait_for_sleep(tcpx_engine *e)
 	} while (look_ns == UINT64_MAX || look_ns < end_ns);
 }
 
-static void
-done_gives_it_back_at_once(void **state)
+TEST_WITH(done_gives_it_back_at_once, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -121,8 +118,7 @@ done_gives_it_back_at_once(void **state)
 	tcpx_poll_done(r->a);
 }
 
-static void
-a_poll_waits_for_nobody(void **state)
+TEST_WITH(a_poll_waits_for_nobody, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct lease *l = lease_of(r->a);
@@ -138,8 +134,7 @@ a_poll_waits_for_nobody(void **state)
 	tcpx_poll_done(r->a);
 }
 
-static void
-a_child_polls_nothing(void **state)
+TEST_WITH(a_child_polls_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int status;
@@ -178,8 +173,7 @@ poller(void *arg)
 	return NULL;
 }
 
-static void
-several_pollers_beside_those_who_test_and_wait(void **state)
+TEST_WITH(several_pollers_beside_those_who_test_and_wait, rig_setup, rig_teardown)
 {
 	struct crowd c = { .r = *state };
 	pthread_t id[POLLERS];
@@ -215,8 +209,7 @@ wait_without_end(void *arg)
 }
 
 /* Else the I/O thread does the second one's work, and has to wake it up each time. */
-static void
-one_of_two_that_wait_takes_the_loop_when_the_other_leaves(void **state)
+TEST_WITH(one_of_two_that_wait_takes_the_loop_when_the_other_leaves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc near;
@@ -242,22 +235,4 @@ one_of_two_that_wait_takes_the_loop_when_the_other_leaves(void **state)
 		assert_code(tcpx_test(x[i]), TCPX_ECANCELED);
 		tcpx_xfer_free(x[i]);
 	}
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(polls_do_the_io),
-		WITH(without_polls_the_loop_goes_back),
-		WITH(done_gives_it_back_at_once),
-		WITH(a_poll_waits_for_nobody),
-		WITH(a_child_polls_nothing),
-		WITH(several_pollers_beside_those_who_test_and_wait),
-		WITH(one_of_two_that_wait_takes_the_loop_when_the_other_leaves),
-	};
-
-	return cmocka_run_group_tests_name("poll", tests, NULL, NULL);
 }

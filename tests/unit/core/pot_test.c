@@ -121,14 +121,12 @@ use_notes(struct rig *r)
 	tcpx_peer_free(back);
 }
 
-static void
-an_open_session_works_when_others_have_all(void **state)
+TEST(an_open_session_works_when_others_have_all)
 {
 	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	struct rig r, other;
 	uint64_t taken;
 
-	(void)state;
 	rig_begin(&r, plain, of_host);
 	assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
 	rig_memory(&r, LARGE, LARGE);
@@ -163,15 +161,13 @@ an_open_session_works_when_others_have_all(void **state)
 }
 
 /* More waits for a peer than its own memory takes. */
-static void
-a_session_without_room_for_its_frames_says_whose_room_it_is(void **state)
+TEST(a_session_without_room_for_its_frames_says_whose_room_it_is)
 {
 	static const uint8_t bytes[1000];
 	struct session *s;
 	struct rig r;
 	uint64_t taken;
 
-	(void)state;
 	rig_begin(&r, plain, of_host);
 	assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
 	s = tcpx_session_after(r.b, NULL);
@@ -272,8 +268,7 @@ kept_sends(tcpx_engine *b, const char *name)
 	return n;
 }
 
-static void
-who_has_the_most_in_sends_loses_the_newest_first(void **state)
+TEST(who_has_the_most_in_sends_loses_the_newest_first)
 {
 	struct sender large, small, late;
 	tcpx_engine *b = rig_open("bert", of_host);
@@ -281,7 +276,6 @@ who_has_the_most_in_sends_loses_the_newest_first(void **state)
 	struct mem to;
 	uint64_t taken;
 
-	(void)state;
 	mem_open(&to, b, SMALL, TCPX_MEM_LOCAL);
 	sender_open(&large, "large", b, false);
 	sender_open(&small, "small", b, false);
@@ -311,8 +305,7 @@ who_has_the_most_in_sends_loses_the_newest_first(void **state)
 }
 
 /* Sessions of one address share half of it, and the first of them leaves room for the next. */
-static void
-an_address_leaves_half_for_others(void **state)
+TEST(an_address_leaves_half_for_others)
 {
 	static const char *const roomy[] = { "TCPX_PEERS_MEMORY=4M", "TCPX_CREDIT_XFERS=1000", NULL };
 	static const char *const names[] = { "w", "x", "y", "z" };
@@ -320,7 +313,6 @@ an_address_leaves_half_for_others(void **state)
 	tcpx_engine *b = rig_open("bert", roomy);
 	struct sender s[4];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		sender_open(&s[i], names[i], b, i == 3);
 		sender_send(&s[i], 200);
@@ -332,8 +324,7 @@ an_address_leaves_half_for_others(void **state)
 	tcpx_close(b);
 }
 
-static void
-with_limits_of_0_neither_notes_nor_sends_are_kept(void **state)
+TEST(with_limits_of_0_neither_notes_nor_sends_are_kept)
 {
 	static const char *const none[] = { "TCPX_NOTE_LIMIT=0", "TCPX_SEND_LIMIT=0", NULL };
 	tcpx_engine *b = rig_open("bert", none);
@@ -344,7 +335,6 @@ with_limits_of_0_neither_notes_nor_sends_are_kept(void **state)
 	tcpx_xfer *in;
 	char why[192];
 
-	(void)state;
 	sender_open(&s, "anna", b, false);
 	mem_open(&to, b, SMALL, TCPX_MEM_LOCAL);
 	for (int i = 0; i < 200; i++)
@@ -371,8 +361,7 @@ with_limits_of_0_neither_notes_nor_sends_are_kept(void **state)
 }
 
 /* All that a peer has here but what the next pieces go into. */
-static void
-memory_goes_back_as_notes_and_sends_are_taken(void **state)
+TEST(memory_goes_back_as_notes_and_sends_are_taken)
 {
 	enum { NOTES = 300, LEN = 8000, SENDS = 100 };
 	tcpx_engine *b = rig_open("bert", plain);
@@ -381,7 +370,6 @@ memory_goes_back_as_notes_and_sends_are_taken(void **state)
 	struct mem to;
 	int before;
 
-	(void)state;
 	mem_open(&to, b, SMALL, TCPX_MEM_LOCAL);
 	sender_open(&s, "anna", b, false);
 	before = atomic_load(&slabs);
@@ -406,19 +394,4 @@ memory_goes_back_as_notes_and_sends_are_taken(void **state)
 	tcpx_close(b);
 	assert_int_equal(atomic_load(&slabs), before);
 	mem_close(&to);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_open_session_works_when_others_have_all),
-		cmocka_unit_test(a_session_without_room_for_its_frames_says_whose_room_it_is),
-		cmocka_unit_test(who_has_the_most_in_sends_loses_the_newest_first),
-		cmocka_unit_test(an_address_leaves_half_for_others),
-		cmocka_unit_test(with_limits_of_0_neither_notes_nor_sends_are_kept),
-		cmocka_unit_test(memory_goes_back_as_notes_and_sends_are_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

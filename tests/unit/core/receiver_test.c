@@ -110,8 +110,7 @@ end(struct bare *b, struct channel *c)
 	bare_close(b);
 }
 
-static void
-two_of_64_kib_share_an_acknowledgement(void **state)
+TEST(two_of_64_kib_share_an_acknowledgement)
 {
 	static const struct {
 		uint32_t len, count;
@@ -129,7 +128,6 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 		{ 1 * KIB, 2, { 2 }, 2048 * KIB },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct tcpx_chan conn = { .count = table[i].count };
 		struct channel *c;
@@ -152,10 +150,8 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 }
 
 /* Nothing is read meanwhile where the next message waits for its place. */
-static void
-an_acknowledgement_that_found_no_room_goes_when_there_is_some(void **state)
+TEST(an_acknowledgement_that_found_no_room_goes_when_there_is_some)
 {
-	(void)state;
 	for (unsigned waits = 0; waits < 2; waits++) {
 		unsigned reads = waits ? 0 : TCPX_READABLE;
 		struct tcpx_chan conn = { .len = { 64 * KIB, WAITS }, .count = 1 + waits,
@@ -176,14 +172,12 @@ an_acknowledgement_that_found_no_room_goes_when_there_is_some(void **state)
 	}
 }
 
-static void
-reading_goes_on_when_what_came_before_is_settled(void **state)
+TEST(reading_goes_on_when_what_came_before_is_settled)
 {
 	struct tcpx_chan conn = { .len = { HELD, 1 * KIB, HELD, 1 * KIB } };
 	struct channel *c;
 	struct bare b;
 
-	(void)state;
 	c = begin(&b, &conn);
 	for (uint32_t came = 0; came < 4; came += 2) {
 		conn.count = came + 2;
@@ -198,16 +192,4 @@ reading_goes_on_when_what_came_before_is_settled(void **state)
 		assert_int_equal(conn.acked.applied, came + 2);
 	}
 	end(&b, c);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_of_64_kib_share_an_acknowledgement),
-		cmocka_unit_test(an_acknowledgement_that_found_no_room_goes_when_there_is_some),
-		cmocka_unit_test(reading_goes_on_when_what_came_before_is_settled),
-	};
-
-	return cmocka_run_group_tests_name("core/receiver", tests, NULL, NULL);
 }

@@ -158,8 +158,7 @@ end(struct bare *b)
 }
 
 /* An acceptor whose connection was cut asks at the addresses of its opener. */
-static void
-an_acceptor_that_asks_believes_who_has_its_secret_alone(void **state)
+TEST(an_acceptor_that_asks_believes_who_has_its_secret_alone)
 {
 	static const struct {
 		bool secret, proven;
@@ -174,7 +173,6 @@ an_acceptor_that_asks_believes_who_has_its_secret_alone(void **state)
 		{ false, false, TCPX_ESTALLED, TCPX_ESTALLED },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bare b;
 		struct session *s = begin(&b, false, rows[i].secret, rows[i].proven);
@@ -196,8 +194,7 @@ an_acceptor_that_asks_believes_who_has_its_secret_alone(void **state)
 }
 
 /* An acceptor may refuse before the proof for a few reasons; a full one is asked again. */
-static void
-an_opener_believes_of_a_refusal_in_clear_what_comes_before_the_proof(void **state)
+TEST(an_opener_believes_of_a_refusal_in_clear_what_comes_before_the_proof)
 {
 	static const struct {
 		int code, cause;
@@ -212,7 +209,6 @@ an_opener_believes_of_a_refusal_in_clear_what_comes_before_the_proof(void **stat
 		{ TCPX_ECLOSED, TCPX_EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bare b;
 		struct session *s = begin(&b, true, true, false);
@@ -229,15 +225,4 @@ an_opener_believes_of_a_refusal_in_clear_what_comes_before_the_proof(void **stat
 		assert_int_equal(s->state, rows[i].cause ? SESS_FAILED : SESS_CONNECTING);
 		end(&b);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_acceptor_that_asks_believes_who_has_its_secret_alone),
-		cmocka_unit_test(an_opener_believes_of_a_refusal_in_clear_what_comes_before_the_proof),
-	};
-
-	return cmocka_run_group_tests_name("core/refuse", tests, NULL, NULL);
 }

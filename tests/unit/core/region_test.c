@@ -8,8 +8,7 @@
 #include "base/buf.h"
 #include "proto/blob.h"
 
-static void
-a_registered_region_is_known_until_given_back(void **state)
+TEST_WITH(a_registered_region_is_known_until_given_back, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint8_t block[100];
@@ -28,8 +27,7 @@ a_registered_region_is_known_until_given_back(void **state)
 }
 
 /* The slot belongs to another region by then. */
-static void
-an_id_that_was_given_back_names_nothing_again(void **state)
+TEST_WITH(an_id_that_was_given_back_names_nothing_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint8_t block[100], blob[64];
@@ -62,8 +60,7 @@ an_id_that_was_given_back_names_nothing_again(void **state)
 }
 
 /* A prepared list keeps the names of its regions, whose slots have others by then. */
-static void
-a_prepared_list_reaches_nothing_that_was_given_back(void **state)
+TEST_WITH(a_prepared_list_reaches_nothing_that_was_given_back, rig_setup, rig_teardown)
 {
 	static const size_t lens[] = { 10, 200000 }; /* within a frame, and in chunks */
 	struct rig *r = *state;
@@ -98,8 +95,7 @@ a_prepared_list_reaches_nothing_that_was_given_back(void **state)
 }
 
 /* Both the owner and the importer refuse such a name. */
-static void
-a_name_of_what_was_given_back_reaches_nothing(void **state)
+TEST_WITH(a_name_of_what_was_given_back_reaches_nothing, rig_setup, rig_teardown)
 {
 	static const size_t lens[] = { 10, 200000 }; /* within a frame, and in chunks */
 	struct rig *r = *state;
@@ -129,8 +125,7 @@ a_name_of_what_was_given_back_reaches_nothing(void **state)
 	mem_close(&again);
 }
 
-static void
-impossible_memory_is_refused(void **state)
+TEST_WITH(impossible_memory_is_refused, rig_setup, rig_teardown)
 {
 	static const struct { uintptr_t addr; size_t len; unsigned access; } bad[] = {
 		{ 0, 10, 0 }, { 4096, 0, 0 }, { 4096, 10, 8 }, { UINTPTR_MAX - 5, 10, 0 },
@@ -144,8 +139,7 @@ impossible_memory_is_refused(void **state)
 	assert_int_equal(id, 7);
 }
 
-static void
-a_blob_says_what_it_needs_and_survives_no_flipped_bit(void **state)
+TEST_WITH(a_blob_says_what_it_needs_and_survives_no_flipped_bit, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint8_t blob[64];
@@ -171,8 +165,7 @@ a_blob_says_what_it_needs_and_survives_no_flipped_bit(void **state)
 	assert_code(tcpx_mem_export(r->a, 0, blob, &len), TCPX_ESTALE);
 }
 
-static void
-an_imported_name_can_be_given_back(void **state)
+TEST_WITH(an_imported_name_can_be_given_back, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint64_t addr, len;
@@ -186,8 +179,7 @@ an_imported_name_can_be_given_back(void **state)
 	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 10), TCPX_ESTALE);
 }
 
-static void
-lists_outside_their_region_are_refused(void **state)
+TEST_WITH(lists_outside_their_region_are_refused, rig_setup, rig_teardown)
 {
 	static const struct { uint64_t off, len; } bad[] = {
 		{ 100, 1 }, { 0, 101 }, { 101, 0 }, { 50, 51 }, { UINT64_MAX, 2 }, { 2, UINT64_MAX },
@@ -232,8 +224,7 @@ mem_tell_wrong(struct rig *r, uint8_t key, uint64_t longer)
 }
 
 /* The peer says that its region is half of all that 64 bits count; two halves are too much. */
-static void
-a_list_of_all_that_64_bits_count_is_refused(void **state)
+TEST_WITH(a_list_of_all_that_64_bits_count_is_refused, rig_setup, rig_teardown)
 {
 	enum { BYTES = 1000 };
 	const uint64_t half = UINT64_MAX / 2 + 1;
@@ -252,8 +243,7 @@ a_list_of_all_that_64_bits_count_is_refused(void **state)
 	assert_code(tcpx_list_prepare(r->a, d, 3, &list), TCPX_ERANGE);
 }
 
-static void
-totals_must_be_equal(void **state)
+TEST_WITH(totals_must_be_equal, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc in, out;
@@ -297,8 +287,7 @@ witness_close(struct witness *w)
 	mem_close(&w->mem);
 }
 
-static void
-a_right_not_given_is_refused_and_nobody_else_suffers(void **state)
+TEST_WITH(a_right_not_given_is_refused_and_nobody_else_suffers, rig_setup, rig_teardown)
 {
 	static const struct { unsigned access; enum tcpx_op op; int code; } tries[] = {
 		{ TCPX_MEM_LOCAL, TCPX_OP_WRITE, TCPX_EKEY },
@@ -350,8 +339,7 @@ assert_refusal(struct rig *r, uint64_t far, uint64_t len, int code, const char *
 	tcpx_xfer_free(x);
 }
 
-static void
-the_initiator_reads_which_refusal_it_was(void **state)
+TEST_WITH(the_initiator_reads_which_refusal_it_was, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mem far;
@@ -368,8 +356,7 @@ the_initiator_reads_which_refusal_it_was(void **state)
 }
 
 /* Within a frame, and in chunks. */
-static void
-the_initiator_reads_of_a_wrong_key_and_of_the_range(void **state)
+TEST_WITH(the_initiator_reads_of_a_wrong_key_and_of_the_range, rig_setup, rig_teardown)
 {
 	static const uint64_t lens[] = { 1001, 200000 };
 	struct rig *r = *state;
@@ -387,8 +374,7 @@ the_initiator_reads_of_a_wrong_key_and_of_the_range(void **state)
 }
 
 /* The blob of another region of the same id at another engine has another key. */
-static void
-a_key_of_another_region_opens_nothing(void **state)
+TEST_WITH(a_key_of_another_region_opens_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct witness w;
@@ -410,8 +396,7 @@ a_key_of_another_region_opens_nothing(void **state)
 	witness_close(&w);
 }
 
-static void
-a_region_the_peer_gave_back_is_gone(void **state)
+TEST_WITH(a_region_the_peer_gave_back_is_gone, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -419,29 +404,4 @@ a_region_the_peer_gave_back_is_gone(void **state)
 	assert_ok(tcpx_mem_deregister(r->b, r->far.id));
 	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 1000), TCPX_EREGION);
 	assert_code(rig_move(r, TCPX_OP_READ, 0, 0, 1000), TCPX_EREGION);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_registered_region_is_known_until_given_back),
-		TEST(an_id_that_was_given_back_names_nothing_again),
-		TEST(a_prepared_list_reaches_nothing_that_was_given_back),
-		TEST(a_name_of_what_was_given_back_reaches_nothing),
-		TEST(impossible_memory_is_refused),
-		TEST(a_blob_says_what_it_needs_and_survives_no_flipped_bit),
-		TEST(an_imported_name_can_be_given_back),
-		TEST(lists_outside_their_region_are_refused),
-		TEST(a_list_of_all_that_64_bits_count_is_refused),
-		TEST(totals_must_be_equal),
-		TEST(a_right_not_given_is_refused_and_nobody_else_suffers),
-		TEST(the_initiator_reads_which_refusal_it_was),
-		TEST(the_initiator_reads_of_a_wrong_key_and_of_the_range),
-		TEST(a_key_of_another_region_opens_nothing),
-		TEST(a_region_the_peer_gave_back_is_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

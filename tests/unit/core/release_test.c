@@ -49,8 +49,7 @@ freed(struct scene *c, uint32_t entries)
 	return c->lab.a->memory->release.bytes;
 }
 
-static void
-a_long_list_goes_in_parts(void **state)
+TEST(a_long_list_goes_in_parts)
 {
 	struct scene c;
 	unsigned turns = 0;
@@ -82,8 +81,7 @@ resident(const uint8_t *block, size_t bytes)
 	return sum;
 }
 
-static void
-a_part_goes_back_to_the_system_in_each_turn(void **state)
+TEST(a_part_goes_back_to_the_system_in_each_turn)
 {
 	struct scene c;
 	struct release *r;
@@ -106,8 +104,7 @@ a_part_goes_back_to_the_system_in_each_turn(void **state)
 }
 
 /* The parts are the larger, the more waits. */
-static void
-many_long_lists_go_in_no_more_turns_than_a_few(void **state)
+TEST(many_long_lists_go_in_no_more_turns_than_a_few)
 {
 	enum { LISTS = 10 };
 	struct scene c;
@@ -133,8 +130,7 @@ many_long_lists_go_in_no_more_turns_than_a_few(void **state)
 }
 
 /* ... and one that the application has not freed: that is done when no loop is left. */
-static void
-an_engine_closes_with_some_left(void **state)
+TEST(an_engine_closes_with_some_left)
 {
 	struct scene c;
 	tcpx_list *kept;
@@ -145,17 +141,4 @@ an_engine_closes_with_some_left(void **state)
 	tcpx_engine_step(c.lab.a);
 	assert_true(freed(&c, LONG) > LONG * 48);
 	scene_close(&c);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_long_list_goes_in_parts),
-		cmocka_unit_test(a_part_goes_back_to_the_system_in_each_turn),
-		cmocka_unit_test(many_long_lists_go_in_no_more_turns_than_a_few),
-		cmocka_unit_test(an_engine_closes_with_some_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

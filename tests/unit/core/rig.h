@@ -6,14 +6,10 @@
 #ifndef UNIT_CORE_RIG_H
 #define UNIT_CORE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 #include "tcpx/tcpx.h"
 
@@ -48,7 +44,7 @@ struct rig {
 	int fds, threads;
 };
 
-/* cmocka set-up and teardown. Teardown closes what is open and counts. */
+/* The set-up and the teardown of a case. Teardown closes what is open and counts. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
 /* In place of rig_setup: with settings for both. */

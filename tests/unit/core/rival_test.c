@@ -18,8 +18,7 @@
 
 #define NOBODYS 99 /* an incarnation that no engine here has */
 
-static void
-the_rule(void **state)
+TEST(the_rule)
 {
 	static const struct {
 		struct rival_facts f;
@@ -138,8 +137,7 @@ open_deaf(struct tcpx_net_ops *net)
 	return e;
 }
 
-static void
-an_impostor_of_a_living_client_is_refused(void **state)
+TEST_WITH(an_impostor_of_a_living_client_is_refused, rig_setup, rig_teardown)
 {
 	static const char *const names[] = { "anna", "another name" };
 	struct rig *r = *state;
@@ -163,8 +161,7 @@ an_impostor_of_a_living_client_is_refused(void **state)
 }
 
 /* The kernel of the older one acknowledges the question: nothing of it ends. */
-static void
-one_whose_process_hangs_is_not_replaced(void **state)
+TEST_WITH(one_whose_process_hangs_is_not_replaced, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int older = claim(r->b, "client", NOBODYS), code;
@@ -177,15 +174,13 @@ one_whose_process_hangs_is_not_replaced(void **state)
 	close(older);
 }
 
-static void
-one_that_is_half_open_is_replaced(void **state)
+TEST(one_that_is_half_open_is_replaced)
 {
 	struct tcpx_net_ops net = tcpx_net_sock;
 	tcpx_engine *e = open_deaf(&net);
 	uint64_t start_ns = engine_now(e), took_ns;
 	int older = claim(e, "client", NOBODYS), newer, code = 0;
 
-	(void)state;
 	frame_of(older, TCPX_FR_HELLO, 0, NULL);
 	newer = claim(e, "client", NOBODYS);
 	frame_of(older, TCPX_FR_PING, 0, NULL);
@@ -201,14 +196,12 @@ one_that_is_half_open_is_replaced(void **state)
 
 /* An acceptor that stood still finds the attempts of one opener in any order: the one that it has given
  * up sends nobody away. */
-static void
-one_that_is_given_up_does_not_displace_another(void **state)
+TEST(one_that_is_given_up_does_not_displace_another)
 {
 	struct tcpx_net_ops net = tcpx_net_sock;
 	tcpx_engine *e = open_deaf(&net);
 	int older = claim(e, "client", NOBODYS), live;
 
-	(void)state;
 	frame_of(older, TCPX_FR_HELLO, 0, NULL);
 	live = claim(e, "client", NOBODYS);
 	frame_of(older, TCPX_FR_PING, 0, NULL);
@@ -222,8 +215,7 @@ one_that_is_given_up_does_not_displace_another(void **state)
 }
 
 /* The newest newcomer waits alone; the other may come again. */
-static void
-a_newer_one_takes_the_place_of_one_that_waits(void **state)
+TEST_WITH(a_newer_one_takes_the_place_of_one_that_waits, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int older = claim(r->b, "client", NOBODYS), first, second;
@@ -239,8 +231,7 @@ a_newer_one_takes_the_place_of_one_that_waits(void **state)
 }
 
 /* What was said on the older one is lost: who holds it hears of that, and finds the newer one. */
-static void
-who_is_replaced_is_told_of(void **state)
+TEST(who_is_replaced_is_told_of)
 {
 	struct tcpx_net_ops net = tcpx_net_sock;
 	tcpx_engine *e = open_deaf(&net);
@@ -248,7 +239,6 @@ who_is_replaced_is_told_of(void **state)
 	tcpx_peer *before, *now;
 	tcpx_note *n;
 
-	(void)state;
 	frame_of(older, TCPX_FR_HELLO, 0, NULL);
 	assert_ok(tcpx_peer_find(e, "client", &before));
 	assert_code(status_of(before), -EAGAIN);
@@ -284,15 +274,13 @@ fail_second_hello(struct tcpx_stream *s, const void *data, size_t len)
 }
 
 /* The older one stands: it is asked again when a third one comes. */
-static void
-one_that_cannot_be_answered_replaces_nobody(void **state)
+TEST(one_that_cannot_be_answered_replaces_nobody)
 {
 	struct tcpx_net_ops net = tcpx_net_sock;
 	int older, newer, third;
 	tcpx_engine *e;
 	char byte;
 
-	(void)state;
 	hellos = 0;
 	net.stream_send = fail_second_hello;
 	e = open_deaf(&net);
@@ -311,8 +299,7 @@ one_that_cannot_be_answered_replaces_nobody(void **state)
 	tcpx_close(e);
 }
 
-static void
-one_that_has_left_is_in_nobodys_way(void **state)
+TEST_WITH(one_that_has_left_is_in_nobodys_way, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int older = claim(r->b, "client", NOBODYS), newer, third;
@@ -328,8 +315,7 @@ one_that_has_left_is_in_nobodys_way(void **state)
 	close(third);
 }
 
-static void
-one_that_leaves_while_it_waits_disturbs_nobody(void **state)
+TEST_WITH(one_that_leaves_while_it_waits_disturbs_nobody, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int older = claim(r->b, "client", NOBODYS);
@@ -350,8 +336,7 @@ one_that_leaves_while_it_waits_disturbs_nobody(void **state)
 }
 
 /* Connecting again is no second session that the peer would have to refuse. */
-static void
-one_address_is_one_peer(void **state)
+TEST_WITH(one_address_is_one_peer, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_engine *c = rig_open("cleo", NULL);
@@ -401,8 +386,7 @@ asked(tcpx_engine *e, uint64_t session, uint64_t expect, bool dialled_here)
 	return code;
 }
 
-static void
-who_is_asked_for_a_session_says_whether_it_knows_it(void **state)
+TEST_WITH(who_is_asked_for_a_session_says_whether_it_knows_it, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_channel_info c[8];
@@ -418,27 +402,4 @@ who_is_asked_for_a_session_says_whether_it_knows_it(void **state)
 	assert_code(asked(r->a, id + 1, r->a->incarnation + 1, true), TCPX_EPEERGONE);
 	assert_code(asked(r->a, id + 1, r->a->incarnation + 1, false), TCPX_EAUTH);
 	assert_int_equal(counters_of(r->a).refused, 0); /* an answer is no refusal */
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rule),
-		FACT(an_impostor_of_a_living_client_is_refused),
-		FACT(one_whose_process_hangs_is_not_replaced),
-		cmocka_unit_test(one_that_is_half_open_is_replaced),
-		cmocka_unit_test(one_that_is_given_up_does_not_displace_another),
-		FACT(a_newer_one_takes_the_place_of_one_that_waits),
-		cmocka_unit_test(who_is_replaced_is_told_of),
-		cmocka_unit_test(one_that_cannot_be_answered_replaces_nobody),
-		FACT(one_that_has_left_is_in_nobodys_way),
-		FACT(one_that_leaves_while_it_waits_disturbs_nobody),
-		FACT(one_address_is_one_peer),
-		FACT(who_is_asked_for_a_session_says_whether_it_knows_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

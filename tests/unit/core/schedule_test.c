@@ -28,8 +28,7 @@ drop(struct channel *c, struct tcpx_xfer *x)
 		}
 }
 
-static void
-chunks_leave_in_order(void **state)
+TEST(chunks_leave_in_order)
 {
 	struct bare b;
 	struct channel *c;
@@ -59,8 +58,7 @@ chunks_leave_in_order(void **state)
 	bare_close(&b);
 }
 
-static void
-user_memory_is_taken_when_it_can_be_sent(void **state)
+TEST(user_memory_is_taken_when_it_can_be_sent)
 {
 	struct bare b;
 	struct channel *c;
@@ -80,8 +78,7 @@ user_memory_is_taken_when_it_can_be_sent(void **state)
 }
 
 /* The header of a chunk names its place. Nothing is received for a wrong one. */
-static void
-a_chunk_has_one_place(void **state)
+TEST(a_chunk_has_one_place)
 {
 	static const struct {
 		uint64_t id;
@@ -105,7 +102,6 @@ a_chunk_has_one_place(void **state)
 	struct channel *c;
 	struct bare b;
 
-	(void)state;
 	bare_open(&b, false);
 	c = bare_channel(&b, 0);
 	x = bare_xfer(&b, 7, 3 * CHUNK - 5, CHUNK);
@@ -134,8 +130,7 @@ a_chunk_has_one_place(void **state)
 }
 
 /* A prepared transfer is posted again: reports about chunks of its last post come behind that. */
-static void
-chunks_of_an_earlier_post_count_for_nothing(void **state)
+TEST(chunks_of_an_earlier_post_count_for_nothing)
 {
 	struct bare b;
 	struct channel *c;
@@ -143,7 +138,6 @@ chunks_of_an_earlier_post_count_for_nothing(void **state)
 	struct tx_record sent;
 	struct rx_record came;
 
-	(void)state;
 	bare_open(&b, true);
 	c = bare_channel(&b, 0);
 	x = bare_xfer(&b, 8, 2 * CHUNK, CHUNK);
@@ -170,12 +164,10 @@ chunks_of_an_earlier_post_count_for_nothing(void **state)
 }
 
 /* The peer has not got it, and never will, if it has ended: then its credit is for others. */
-static void
-credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost(void **state)
+TEST(credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost)
 {
 	enum { LEN = 20000, OTHERS = 500 };
 
-	(void)state;
 	for (int over = 0; over < 2; over++) {
 		struct tcpx_eager_tx *credit;
 		struct tx_record sent;
@@ -205,8 +197,7 @@ credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost(void **state)
 	}
 }
 
-static void
-a_full_window_takes_nothing(void **state)
+TEST(a_full_window_takes_nothing)
 {
 	struct bare b;
 	struct channel *c;
@@ -228,8 +219,7 @@ a_full_window_takes_nothing(void **state)
 	bare_close(&b);
 }
 
-static void
-what_a_lost_channel_gives_back_goes_first(void **state)
+TEST(what_a_lost_channel_gives_back_goes_first)
 {
 	struct bare b;
 	struct channel *c, *other;
@@ -260,8 +250,7 @@ what_a_lost_channel_gives_back_goes_first(void **state)
 	bare_close(&b);
 }
 
-static void
-no_chunk_leaves_before_its_open(void **state)
+TEST(no_chunk_leaves_before_its_open)
 {
 	struct bare b;
 	struct channel *c;
@@ -279,8 +268,7 @@ no_chunk_leaves_before_its_open(void **state)
 	bare_close(&b);
 }
 
-static void
-transfers_take_turns(void **state)
+TEST(transfers_take_turns)
 {
 	struct bare b;
 	struct channel *c;
@@ -311,8 +299,7 @@ transfers_take_turns(void **state)
 	bare_close(&b);
 }
 
-static void
-round_robin_wakes_the_channel_whose_turn_it_is(void **state)
+TEST(round_robin_wakes_the_channel_whose_turn_it_is)
 {
 	struct bare b;
 	struct channel *c[2];
@@ -337,8 +324,7 @@ round_robin_wakes_the_channel_whose_turn_it_is(void **state)
 	bare_close(&b);
 }
 
-static void
-one_chunk_wakes_one_channel_and_many_wake_as_many(void **state)
+TEST(one_chunk_wakes_one_channel_and_many_wake_as_many)
 {
 	struct bare b;
 	struct tcpx_xfer *one, *two;
@@ -359,8 +345,7 @@ one_chunk_wakes_one_channel_and_many_wake_as_many(void **state)
 	bare_close(&b);
 }
 
-static void
-a_queue_of_transfers_of_few_chunks_wakes_all_channels(void **state)
+TEST(a_queue_of_transfers_of_few_chunks_wakes_all_channels)
 {
 	struct bare b;
 	struct channel *c[4];
@@ -385,8 +370,7 @@ a_queue_of_transfers_of_few_chunks_wakes_all_channels(void **state)
 	bare_close(&b);
 }
 
-static void
-of_many_that_sleep_two_are_woken_and_wake_the_rest(void **state)
+TEST(of_many_that_sleep_two_are_woken_and_wake_the_rest)
 {
 	struct bare b;
 	struct channel *c[3];
@@ -406,26 +390,4 @@ of_many_that_sleep_two_are_woken_and_wake_the_rest(void **state)
 	drop(c[0], x);
 	tcpx_xfer_put(x);
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chunks_leave_in_order),
-		cmocka_unit_test(user_memory_is_taken_when_it_can_be_sent),
-		cmocka_unit_test(a_chunk_has_one_place),
-		cmocka_unit_test(chunks_of_an_earlier_post_count_for_nothing),
-		cmocka_unit_test(credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost),
-		cmocka_unit_test(a_full_window_takes_nothing),
-		cmocka_unit_test(what_a_lost_channel_gives_back_goes_first),
-		cmocka_unit_test(no_chunk_leaves_before_its_open),
-		cmocka_unit_test(transfers_take_turns),
-		cmocka_unit_test(round_robin_wakes_the_channel_whose_turn_it_is),
-		cmocka_unit_test(one_chunk_wakes_one_channel_and_many_wake_as_many),
-		cmocka_unit_test(a_queue_of_transfers_of_few_chunks_wakes_all_channels),
-		cmocka_unit_test(of_many_that_sleep_two_are_woken_and_wake_the_rest),
-	};
-
-	return cmocka_run_group_tests_name("core/schedule", tests, NULL, NULL);
 }

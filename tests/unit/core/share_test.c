@@ -183,27 +183,23 @@ happens_anywhere(enum event what)
 	}
 }
 
-static void
-a_cut_amid_a_list_is_not_noticed(void **state)
+TEST(a_cut_amid_a_list_is_not_noticed)
 {
 	happens_anywhere(CUT);
 }
 
-static void
-a_transfer_may_be_cancelled_amid_its_list(void **state)
+TEST(a_transfer_may_be_cancelled_amid_its_list)
 {
 	happens_anywhere(CANCEL);
 	happens_anywhere(FREE);
 }
 
-static void
-a_region_may_go_amid_its_list(void **state)
+TEST(a_region_may_go_amid_its_list)
 {
 	happens_anywhere(DEREGISTER);
 }
 
-static void
-either_side_may_close_amid_a_list(void **state)
+TEST(either_side_may_close_amid_a_list)
 {
 	happens_anywhere(TARGET_CLOSES);
 	happens_anywhere(OPENER_CLOSES);
@@ -212,12 +208,6 @@ either_side_may_close_amid_a_list(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cut_amid_a_list_is_not_noticed),
-		cmocka_unit_test(a_transfer_may_be_cancelled_amid_its_list),
-		cmocka_unit_test(a_region_may_go_amid_its_list),
-		cmocka_unit_test(either_side_may_close_amid_a_list),
-	};
 	char path[] = "/tmp/tcpx-share-XXXXXX";
 	int fd = mkstemp(path), rc;
 
@@ -225,7 +215,7 @@ main(void)
 	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef\n", 33), 33);
 	close(fd);
 	snprintf(secret, sizeof(secret), "TCPX_SECRET_FILE=%s", path);
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	unlink(path);
 	return rc;
 }

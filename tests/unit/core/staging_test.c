@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which channel gets a staging buffer, and which is woken when one is free: pools without
  * sockets or GPUs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/loop/loop.h"
 #include "core/memory/memory.h"
@@ -84,25 +81,21 @@ get(struct world *w, int c, enum tcpx_flow flow)
 	return tcpx_staging_get(&w->c[c], flow, 0, LARGE);
 }
 
-static void
-one_direction_of_one_session_may_have_all(void **state)
+TEST(one_direction_of_one_session_may_have_all)
 {
 	struct world *w = begin(1);
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_non_null(get(w, i % 2, TCPX_FLOW_PACK));
 	assert_null(get(w, 0, TCPX_FLOW_PACK));
 	end(w);
 }
 
-static void
-while_both_directions_work_two_are_enough(void **state)
+TEST(while_both_directions_work_two_are_enough)
 {
 	struct world *w = begin(1);
 	struct staging_buffer *other;
 
-	(void)state;
 	other = get(w, 0, TCPX_FLOW_UNPACK);
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
@@ -114,12 +107,10 @@ while_both_directions_work_two_are_enough(void **state)
 }
 
 /* Whatever else goes on in the loop, the peer that moves gets a slot. */
-static void
-a_session_that_keeps_its_slots_leaves_one_to_others(void **state)
+TEST(a_session_that_keeps_its_slots_leaves_one_to_others)
 {
 	struct world *w = begin(2);
 
-	(void)state;
 	assert_non_null(get(w, 2, TCPX_FLOW_UNPACK));
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
@@ -129,13 +120,11 @@ a_session_that_keeps_its_slots_leaves_one_to_others(void **state)
 	end(w);
 }
 
-static void
-who_may_not_have_it_is_not_woken_for_it(void **state)
+TEST(who_may_not_have_it_is_not_woken_for_it)
 {
 	struct world *w = begin(2);
 	struct staging_buffer *last;
 
-	(void)state;
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	last = get(w, 2, TCPX_FLOW_PACK);
@@ -145,28 +134,24 @@ who_may_not_have_it_is_not_woken_for_it(void **state)
 	end(w);
 }
 
-static void
-a_reserve_grows_with_sessions_up_to_a_quarter(void **state)
+TEST(a_reserve_grows_with_sessions_up_to_a_quarter)
 {
 	static const struct {
 		uint32_t count, sessions, reserve;
 	} rows[] = { { 2, 1, 0 },  { 2, 2, 1 },  { 2, 9, 1 },  { 8, 2, 1 },
 		     { 8, 3, 2 },  { 8, 99, 2 }, { 64, 5, 4 }, { 64, 99, 16 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(tcpx_staging_reserve(rows[i].count, rows[i].sessions),
 				 rows[i].reserve);
 }
 
 /* The deadline of a transfer leaves that wait out, and no wait for slots of its own session. */
-static void
-a_wait_for_slots_of_others_is_known(void **state)
+TEST(a_wait_for_slots_of_others_is_known)
 {
 	struct world *w = begin(2);
 	struct staging_buffer *a;
 
-	(void)state;
 	w->e.registry.session_count = 1; /* the second is new */
 	a = get(w, 0, TCPX_FLOW_PACK);
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
@@ -183,13 +168,11 @@ a_wait_for_slots_of_others_is_known(void **state)
 }
 
 /* Slots of a dead connection rest; they hinder nobody and come back. */
-static void
-cold_slots_do_not_count_and_come_back(void **state)
+TEST(cold_slots_do_not_count_and_come_back)
 {
 	struct world *w = begin(1);
 	struct staging_buffer *a, *b;
 
-	(void)state;
 	assert_non_null(get(w, 0, TCPX_FLOW_UNPACK));
 	a = get(w, 0, TCPX_FLOW_PACK);
 	b = get(w, 0, TCPX_FLOW_PACK);
@@ -203,20 +186,4 @@ cold_slots_do_not_count_and_come_back(void **state)
 	assert_true(w->work[1].queued);
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	end(w);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_direction_of_one_session_may_have_all),
-		cmocka_unit_test(while_both_directions_work_two_are_enough),
-		cmocka_unit_test(a_session_that_keeps_its_slots_leaves_one_to_others),
-		cmocka_unit_test(who_may_not_have_it_is_not_woken_for_it),
-		cmocka_unit_test(a_reserve_grows_with_sessions_up_to_a_quarter),
-		cmocka_unit_test(a_wait_for_slots_of_others_is_known),
-		cmocka_unit_test(cold_slots_do_not_count_and_come_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,10 +65,8 @@ assert_has(const char *text, const char *part)
 		fail_msg("\"%s\" has no \"%s\"", text, part);
 }
 
-static void
-a_changed_chunk(void **state)
+TEST(a_changed_chunk)
 {
-	(void)state;
 	for (int lane = 0; lane < 2; lane++) {
 		struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 		struct gpu_rig r;
@@ -83,10 +81,8 @@ a_changed_chunk(void **state)
 	}
 }
 
-static void
-a_stuck_one(void **state)
+TEST(a_stuck_one)
 {
-	(void)state;
 	for (int lane = 0; lane < 2; lane++) {
 		struct gpu_rig r;
 		struct ends end;
@@ -101,8 +97,7 @@ a_stuck_one(void **state)
 	}
 }
 
-static void
-a_channel(void **state)
+TEST(a_channel)
 {
 	static const char *const waits[] = { [PARK_NOT] = "channels 0 up,",
 					     [PARK_OPEN] = "channels 0 waits for OPEN,",
@@ -111,7 +106,6 @@ a_channel(void **state)
 	struct ends end;
 	tcpx_xfer *x = begin(&r, false, TCPX_SEC, &end), *read;
 
-	(void)state;
 	read = gpu_post(&r, TCPX_OP_READ, &r.area[0], &r.area[1], LEN);
 	gpu_pass(&r, TCPX_MS);
 	for (int i = PARK_NOT; i <= PARK_LANE; i++) {
@@ -124,16 +118,4 @@ a_channel(void **state)
 	read->session->chan.rx[0]->rx.parked = PARK_NOT;
 	tcpx_xfer_free(read);
 	end_all(&r, x, &end);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_changed_chunk),
-		cmocka_unit_test(a_stuck_one),
-		cmocka_unit_test(a_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

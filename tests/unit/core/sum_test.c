@@ -62,8 +62,7 @@ is_right(const struct pair *m, uint64_t len)
 	return !memcmp(m->near.at, m->far.at, len);
 }
 
-static void
-changed_payload_is_sent_again(void **state)
+TEST(changed_payload_is_sent_again)
 {
 	for (int i = 0; i < NETS; i++) {
 		struct tcpx_counters a, b;
@@ -92,8 +91,7 @@ changed_payload_is_sent_again(void **state)
 }
 
 /* A connection takes parts of a chunk: its sum counts each of its bytes once. */
-static void
-a_chunk_that_goes_in_parts_is_summed_once(void **state)
+TEST(a_chunk_that_goes_in_parts_is_summed_once)
 {
 	static const struct tcpx_fabric_script narrow = { .buffer_bytes = 100000,
 							  .short_ppm = PPM / 2 };
@@ -101,7 +99,6 @@ a_chunk_that_goes_in_parts_is_summed_once(void **state)
 					     "TCPX_DEBUG=WARN", "TCPX_CHUNK=256K",
 					     "TCPX_CHECKSUM=1", NULL };
 
-	(void)state;
 	for (int i = 0; i < NETS; i++) {
 		struct pair m;
 		struct lab t;
@@ -121,8 +118,7 @@ a_chunk_that_goes_in_parts_is_summed_once(void **state)
 }
 
 /* Payload in OPEN and DONE, lists and answers. */
-static void
-changed_frames_are_repeated(void **state)
+TEST(changed_frames_are_repeated)
 {
 	for (int i = 0; i < NETS; i++) {
 		struct pair m;
@@ -147,8 +143,7 @@ changed_frames_are_repeated(void **state)
 }
 
 /* Without the setting nothing is summed, and nothing is found. */
-static void
-either_side_may_ask(void **state)
+TEST(either_side_may_ask)
 {
 	for (int i = 0; i < 4 * NETS; i++) {
 		bool wanted = i % 4;
@@ -173,8 +168,7 @@ either_side_may_ask(void **state)
 }
 
 /* More messages of a transfer arrive changed than would end it in a row. */
-static void
-a_transfer_bears_many_changes_with_good_chunks_between(void **state)
+TEST(a_transfer_bears_many_changes_with_good_chunks_between)
 {
 	for (int i = 0; i < 2 * NETS; i++) {
 		uint32_t flips = i % NETS == 2 ? PPM / 60 : PPM / 6;
@@ -208,8 +202,7 @@ is_ready(void *arg)
 }
 
 /* Changes of messages that come before their receives are counted for the lane. */
-static void
-a_lane_bears_many_changes_with_good_messages_between(void **state)
+TEST(a_lane_bears_many_changes_with_good_messages_between)
 {
 	enum { BYTES = 32768, COUNT = 60 };
 
@@ -247,8 +240,7 @@ a_lane_bears_many_changes_with_good_messages_between(void **state)
 	}
 }
 
-static void
-what_never_arrives_right_ends_its_transfer(void **state)
+TEST(what_never_arrives_right_ends_its_transfer)
 {
 	for (int i = 0; i < 2 * NETS; i++) {
 		struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
@@ -271,20 +263,4 @@ what_never_arrives_right_ends_its_transfer(void **state)
 		pair_close(&m);
 		lab_close(&t);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changed_payload_is_sent_again),
-		cmocka_unit_test(a_chunk_that_goes_in_parts_is_summed_once),
-		cmocka_unit_test(changed_frames_are_repeated),
-		cmocka_unit_test(either_side_may_ask),
-		cmocka_unit_test(a_transfer_bears_many_changes_with_good_chunks_between),
-		cmocka_unit_test(a_lane_bears_many_changes_with_good_messages_between),
-		cmocka_unit_test(what_never_arrives_right_ends_its_transfer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,8 +101,7 @@ time_of(struct scene *c, bool (*done)(void *), void *arg)
 }
 
 /* The session and its control stream stand, whether the network cuts it meanwhile or not. */
-static void
-refused_lists_are_paid_for(void **state)
+TEST(refused_lists_are_paid_for)
 {
 	for (int cut = 0; cut < 2; cut++) {
 		struct scene c;
@@ -124,8 +123,7 @@ refused_lists_are_paid_for(void **state)
 }
 
 /* Refusals that last for longer than a silence may. */
-static void
-who_pays_is_not_taken_for_silent(void **state)
+TEST(who_pays_is_not_taken_for_silent)
 {
 	struct scene c;
 
@@ -141,8 +139,7 @@ who_pays_is_not_taken_for_silent(void **state)
 }
 
 /* A region goes while transfers name it: others are as fast as before. */
-static void
-a_few_refusals_cost_nothing(void **state)
+TEST(a_few_refusals_cost_nothing)
 {
 	struct scene c;
 
@@ -184,8 +181,7 @@ asked_in_vain(void *arg)
 	return false;
 }
 
-static void
-lanes_that_nobody_listens_for_are_paid_for(void **state)
+TEST(lanes_that_nobody_listens_for_are_paid_for)
 {
 	struct asking c = { .ended = 0 };
 	uint64_t begin_ns;
@@ -237,8 +233,7 @@ break_protocol(struct lab *t)
 }
 
 /* One that comes again as another incarnation has started again. */
-static void
-who_breaks_the_protocol_waits_longer_each_time(void **state)
+TEST(who_breaks_the_protocol_waits_longer_each_time)
 {
 	struct lab t;
 
@@ -255,8 +250,7 @@ who_breaks_the_protocol_waits_longer_each_time(void **state)
 }
 
 /* Under another incarnation each time: a few are free, and the next ones come at intervals that others share. */
-static void
-who_breaks_it_under_many_names_is_slowed_down(void **state)
+TEST(who_breaks_it_under_many_names_is_slowed_down)
 {
 	struct lab t;
 
@@ -273,8 +267,7 @@ who_breaks_it_under_many_names_is_slowed_down(void **state)
 }
 
 /* Those from the same address wait; one that has had its turn, or has not said HELLO, is passed over. */
-static void
-a_turn_comes_after_those_that_wait(void **state)
+TEST(a_turn_comes_after_those_that_wait)
 {
 	struct listeners all = { .pending_count = 0 };
 	struct tcpx_engine e = { .listeners = &all };
@@ -282,7 +275,6 @@ a_turn_comes_after_those_that_wait(void **state)
 	struct pending_conn g[4];
 	struct tcpx_hello hello;
 
-	(void)state;
 	tcpx_node_init(&all.pending);
 	for (int i = 0; i < 4; i++) {
 		g[i] = (struct pending_conn){ .loop = &l, .from = { .family = 4, .ip = { i == 0 } } };
@@ -297,20 +289,4 @@ a_turn_comes_after_those_that_wait(void **state)
 	assert_true(tcpx_pending_is_first(&g[3]));
 	g[3].hello = &hello;
 	assert_true(tcpx_pending_is_first(&g[2]));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refused_lists_are_paid_for),
-		cmocka_unit_test(who_pays_is_not_taken_for_silent),
-		cmocka_unit_test(a_few_refusals_cost_nothing),
-		cmocka_unit_test(lanes_that_nobody_listens_for_are_paid_for),
-		cmocka_unit_test(who_breaks_the_protocol_waits_longer_each_time),
-		cmocka_unit_test(who_breaks_it_under_many_names_is_slowed_down),
-		cmocka_unit_test(a_turn_comes_after_those_that_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,13 +63,11 @@ end(struct bare *b, struct task *t, size_t count)
 	bare_close(b);
 }
 
-static void
-work_that_queues_itself_runs_once_a_turn(void **state)
+TEST(work_that_queues_itself_runs_once_a_turn)
 {
 	struct bare b;
 	struct task t[3];
 
-	(void)state;
 	begin(&b, t, 3);
 	for (uint32_t turn = 1; turn < 4; turn++) {
 		tcpx_loop_turn(&b.loop[1], 0);
@@ -79,13 +77,11 @@ work_that_queues_itself_runs_once_a_turn(void **state)
 	end(&b, t, 3);
 }
 
-static void
-a_turn_ends_though_its_last_work_is_cancelled(void **state)
+TEST(a_turn_ends_though_its_last_work_is_cancelled)
 {
 	struct bare b;
 	struct task t[2];
 
-	(void)state;
 	begin(&b, t, 2);
 	t[0].cancels = &t[1];
 	tcpx_loop_turn(&b.loop[1], 0);
@@ -94,13 +90,11 @@ a_turn_ends_though_its_last_work_is_cancelled(void **state)
 	end(&b, t, 2);
 }
 
-static void
-no_turn_sleeps_while_work_is_queued(void **state)
+TEST(no_turn_sleeps_while_work_is_queued)
 {
 	struct bare b;
 	struct task t;
 
-	(void)state;
 	for (int ahead = 0; ahead < 2; ahead++) {
 		begin(&b, &t, 1);
 		tcpx_loop_cancel(t.loop, &t.work);
@@ -163,13 +157,11 @@ two_events(struct tcpx_poller *p, struct tcpx_net_event *ev, int max, int64_t ti
 }
 
 /* Work that an event of a session causes does not wait for the chunks of that turn, nor of the next. */
-static void
-sessions_come_before_chunks(void **state)
+TEST(sessions_come_before_chunks)
 {
 	struct step *all[] = { &chunk, &session, &late, &control, &channel };
 	struct bare b;
 
-	(void)state;
 	bare_open(&b, true);
 	assert_true(b.s->source.ahead && b.s->dials.ahead && b.s->work.ahead && b.s->arrival.ahead);
 	b.ops.poller_wait = two_events;
@@ -187,17 +179,4 @@ sessions_come_before_chunks(void **state)
 	assert_string_equal(order, "scClD");
 	assert_false(loop->queue.any || loop->queue.any_ahead);
 	bare_close(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_that_queues_itself_runs_once_a_turn),
-		cmocka_unit_test(a_turn_ends_though_its_last_work_is_cancelled),
-		cmocka_unit_test(no_turn_sleeps_while_work_is_queued),
-		cmocka_unit_test(sessions_come_before_chunks),
-	};
-
-	return cmocka_run_group_tests_name("core/turn", tests, NULL, NULL);
 }

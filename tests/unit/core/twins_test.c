@@ -216,23 +216,19 @@ exchange(const char *const *settings, bool anna_is_smaller, uint32_t by_address,
 	side_close(&b);
 }
 
-static void
-what_is_posted_at_once_moves_once(void **state)
+TEST(what_is_posted_at_once_moves_once)
 {
-	(void)state;
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		exchange(plain, i & 4, i & 3, 0);
 }
 
-static void
-with_a_secret_as_well(void **state)
+TEST(with_a_secret_as_well)
 {
 	const char *settings[] = { "TCPX_INLINE=100", "TCPX_CONNECT_MS=60000", NULL, NULL };
 	char path[] = "/tmp/tcpx-secret-XXXXXX", setting[64];
 	int fd = mkstemp(path);
 	tcpx_engine *e;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef", 32), 32);
 	close(fd);
@@ -265,10 +261,8 @@ mute(uint16_t *port)
 }
 
 /* anna's own session comes to nothing, and is the one that would stay. */
-static void
-one_that_cannot_connect_displaces_none(void **state)
+TEST(one_that_cannot_connect_displaces_none)
 {
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		uint16_t port;
 		int fd = mute(&port);
@@ -282,10 +276,8 @@ one_that_cannot_connect_displaces_none(void **state)
 }
 
 /* Who dials later, by blob or by address, uses the session that stands. */
-static void
-a_session_that_stands_serves_who_dials_later(void **state)
+TEST(a_session_that_stands_serves_who_dials_later)
 {
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		struct rig r = { .fds = fd_count(), .threads = thread_count() };
 		tcpx_peer *to_a, *again;
@@ -330,12 +322,10 @@ assert_posted(int rc)
 		assert_ok(rc);
 }
 
-static void
-an_engine_that_closes_amid_it_ends_all(void **state)
+TEST(an_engine_that_closes_amid_it_ends_all)
 {
 	static const char *const brief[] = { "TCPX_CONNECT_MS=300", NULL };
 
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct rig r = { .fds = fd_count(), .threads = thread_count() };
 		struct tcpx_desc f, l;
@@ -444,32 +434,15 @@ dial_each_other(bool by_address)
 	pthread_barrier_destroy(&start);
 }
 
-static void
-sixteen_at_once_have_one_session_a_pair(void **state)
+TEST(sixteen_at_once_have_one_session_a_pair)
 {
 	struct rlimit files = { 0 };
 	int fds = fd_count();
 
-	(void)state;
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	dial_each_other(false);
 	dial_each_other(true);
 	assert_int_equal(fd_count(), fds);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_posted_at_once_moves_once),
-		cmocka_unit_test(with_a_secret_as_well),
-		cmocka_unit_test(one_that_cannot_connect_displaces_none),
-		cmocka_unit_test(a_session_that_stands_serves_who_dials_later),
-		cmocka_unit_test(an_engine_that_closes_amid_it_ends_all),
-		cmocka_unit_test(sixteen_at_once_have_one_session_a_pair),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,7 @@ rest_for(struct lab *t, uint64_t ns)
 }
 
 /* Each way by itself, by the side that opened the session and by the other. */
-static void
-widens_where_there_is_load(void **state)
+TEST(widens_where_there_is_load)
 {
 	struct lab t;
 
@@ -126,8 +125,7 @@ widens_where_there_is_load(void **state)
 	lab_close(&t);
 }
 
-static void
-many_small_ones_are_a_load(void **state)
+TEST(many_small_ones_are_a_load)
 {
 	struct lab t;
 
@@ -145,8 +143,7 @@ many_small_ones_are_a_load(void **state)
 	lab_close(&t);
 }
 
-static void
-narrows_when_idle_and_widens_again(void **state)
+TEST(narrows_when_idle_and_widens_again)
 {
 	struct lab t;
 
@@ -184,8 +181,7 @@ widens_within(struct lab *t, bool reads, uint64_t ns)
 
 /* A connection takes as long as one frame here. This side connects at once, for it has had the handles
  * since the set-up; the other's load is known when the READ, and then its WIDTH, have come. */
-static void
-wide_as_soon_as_a_connection_stands(void **state)
+TEST(wide_as_soon_as_a_connection_stands)
 {
 	static const struct tcpx_fabric_script script = {
 		.delay_min_ns = { 20000000, 20000000 }, .delay_max_ns = { 20000000, 20000000 } };
@@ -200,8 +196,7 @@ wide_as_soon_as_a_connection_stands(void **state)
 }
 
 /* Under load a peer may answer late: those of one that carries on are not given up for that. */
-static void
-slow_connections_are_waited_for(void **state)
+TEST(slow_connections_are_waited_for)
 {
 	static const struct tcpx_fabric_script script = {
 		.delay_min_ns = { 1000000, 1500000000 }, .delay_max_ns = { 2000000, 1600000000 } };
@@ -213,8 +208,7 @@ slow_connections_are_waited_for(void **state)
 }
 
 /* The connection of one that rests may break before the frames about it arrive. */
-static void
-load_may_come_at_any_moment(void **state)
+TEST(load_may_come_at_any_moment)
 {
 	for (uint64_t step = 0; step < 60; step++) {
 		static const struct tcpx_fabric_script script = {
@@ -237,8 +231,7 @@ load_may_come_at_any_moment(void **state)
 	}
 }
 
-static void
-both_sides_must_want_it(void **state)
+TEST(both_sides_must_want_it)
 {
 	struct lab t;
 
@@ -256,8 +249,7 @@ both_sides_must_want_it(void **state)
 	lab_close(&t);
 }
 
-static void
-narrow_is_not_degraded(void **state)
+TEST(narrow_is_not_degraded)
 {
 	struct lab t;
 
@@ -272,8 +264,7 @@ narrow_is_not_degraded(void **state)
 }
 
 /* A NIC without a connection is a fault, narrow or wide; all of its channels join when it is back. */
-static void
-a_dead_nic_is_one_fault(void **state)
+TEST(a_dead_nic_is_one_fault)
 {
 	struct width four = { .tx = 4, .rx = 4 }, all = { .tx = 16, .rx = 4 };
 	struct lab t;
@@ -298,22 +289,4 @@ a_dead_nic_is_one_fault(void **state)
 	move(&t, BIG, false);
 	assert_true(run_until(&t, has, &all, 3 * TCPX_SEC));
 	lab_close(&t);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(widens_where_there_is_load),
-		cmocka_unit_test(many_small_ones_are_a_load),
-		cmocka_unit_test(narrows_when_idle_and_widens_again),
-		cmocka_unit_test(wide_as_soon_as_a_connection_stands),
-		cmocka_unit_test(slow_connections_are_waited_for),
-		cmocka_unit_test(load_may_come_at_any_moment),
-		cmocka_unit_test(both_sides_must_want_it),
-		cmocka_unit_test(narrow_is_not_degraded),
-		cmocka_unit_test(a_dead_nic_is_one_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,7 @@ handles(struct tcpx_handles *h)
 	handles_of(h, CHANNELS);
 }
 
-static void
-the_acceptor_listens_for_every_channel_with_a_token_of_its_own(void **state)
+TEST(the_acceptor_listens_for_every_channel_with_a_token_of_its_own)
 {
 	struct bare b;
 	struct session *s = begin(&b, false, 0);
@@ -178,8 +177,7 @@ the_acceptor_listens_for_every_channel_with_a_token_of_its_own(void **state)
 	end(&b);
 }
 
-static void
-the_opener_is_ready_when_all_channels_stand(void **state)
+TEST(the_opener_is_ready_when_all_channels_stand)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -204,8 +202,7 @@ the_opener_is_ready_when_all_channels_stand(void **state)
 	end(&b);
 }
 
-static void
-the_handshake_goes_and_the_pairs_stay(void **state)
+TEST(the_handshake_goes_and_the_pairs_stay)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -226,8 +223,7 @@ the_handshake_goes_and_the_pairs_stay(void **state)
 	end(&b);
 }
 
-static void
-the_rest_is_left_out_a_while_after_the_first(void **state)
+TEST(the_rest_is_left_out_a_while_after_the_first)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -250,8 +246,7 @@ the_rest_is_left_out_a_while_after_the_first(void **state)
 	end(&b);
 }
 
-static void
-the_second_channel_makes_the_rest_wait_no_longer(void **state)
+TEST(the_second_channel_makes_the_rest_wait_no_longer)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -271,8 +266,7 @@ the_second_channel_makes_the_rest_wait_no_longer(void **state)
 	end(&b);
 }
 
-static void
-with_strict_nics_a_missing_channel_fails_the_session(void **state)
+TEST(with_strict_nics_a_missing_channel_fails_the_session)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -290,8 +284,7 @@ with_strict_nics_a_missing_channel_fails_the_session(void **state)
 	end(&b);
 }
 
-static void
-no_channel_of_a_direction_is_no_session(void **state)
+TEST(no_channel_of_a_direction_is_no_session)
 {
 	struct tcpx_handles h;
 	struct bare b;
@@ -310,8 +303,7 @@ no_channel_of_a_direction_is_no_session(void **state)
 	end(&b);
 }
 
-static void
-the_acceptor_answers_when_it_has_what_the_opener_has(void **state)
+TEST(the_acceptor_answers_when_it_has_what_the_opener_has)
 {
 	struct bare b;
 	struct session *s = begin(&b, false, 0x7);
@@ -328,8 +320,7 @@ the_acceptor_answers_when_it_has_what_the_opener_has(void **state)
 	end(&b);
 }
 
-static void
-handles_come_once(void **state)
+TEST(handles_come_once)
 {
 	static const struct tcpx_comm_chan_ops comms;
 	struct tcpx_handles h;
@@ -346,8 +337,7 @@ handles_come_once(void **state)
 }
 
 /* The opener had given up the one that stands here: it will fence nothing of it. */
-static void
-who_asks_for_a_later_generation_never_had_the_one_here(void **state)
+TEST(who_asks_for_a_later_generation_never_had_the_one_here)
 {
 	struct tcpx_chan_event ev = { .backward = 1, .channel = 0, .generation = 1 };
 	struct channel *c;
@@ -374,15 +364,13 @@ who_asks_for_a_later_generation_never_had_the_one_here(void **state)
 }
 
 /* The peer lacked memory or a port. */
-static void
-a_peer_that_could_not_listen_is_asked_again(void **state)
+TEST(a_peer_that_could_not_listen_is_asked_again)
 {
 	struct tcpx_chan_handle h = { .channel = 0 };
 	struct channel *c;
 	struct bare b;
 	struct session *s = begin(&b, true, 0x1);
 
-	(void)state;
 	s->state = SESS_OPEN;
 	assert_int_equal(tcpx_channel_new(s, 0, true, false, &c), 0);
 	s->chan.tx[0] = c;
@@ -405,13 +393,11 @@ a_peer_that_could_not_listen_is_asked_again(void **state)
 }
 
 /* The kernel has said that a link changed: it may be back. */
-static void
-lost_channels_of_either_direction_are_hurried(void **state)
+TEST(lost_channels_of_either_direction_are_hurried)
 {
 	enum { SENDS = 1, RECEIVES = 2, LATER = 60 };
 	struct bare b;
 
-	(void)state;
 	for (unsigned lost = 0; lost <= (SENDS | RECEIVES); lost++) {
 		struct session *s = begin(&b, true, 0);
 		uint64_t later_ns = b.now_ns + LATER * TCPX_SEC;
@@ -432,25 +418,4 @@ lost_channels_of_either_direction_are_hurried(void **state)
 				 lost & RECEIVES ? b.now_ns : later_ns);
 		end(&b);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_acceptor_listens_for_every_channel_with_a_token_of_its_own),
-		cmocka_unit_test(the_opener_is_ready_when_all_channels_stand),
-		cmocka_unit_test(the_handshake_goes_and_the_pairs_stay),
-		cmocka_unit_test(the_rest_is_left_out_a_while_after_the_first),
-		cmocka_unit_test(the_second_channel_makes_the_rest_wait_no_longer),
-		cmocka_unit_test(with_strict_nics_a_missing_channel_fails_the_session),
-		cmocka_unit_test(no_channel_of_a_direction_is_no_session),
-		cmocka_unit_test(the_acceptor_answers_when_it_has_what_the_opener_has),
-		cmocka_unit_test(handles_come_once),
-		cmocka_unit_test(who_asks_for_a_later_generation_never_had_the_one_here),
-		cmocka_unit_test(a_peer_that_could_not_listen_is_asked_again),
-		cmocka_unit_test(lost_channels_of_either_direction_are_hurried),
-	};
-
-	return cmocka_run_group_tests_name("core/wiring", tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@
 
 #define MIB (1u << 20)
 
-static void
-a_prepared_transfer_is_posted_again_and_again(void **state)
+TEST_WITH(a_prepared_transfer_is_posted_again_and_again, rig_setup, rig_teardown)
 {
 	static const enum tcpx_op ops[] = { TCPX_OP_WRITE, TCPX_OP_READ };
 	static const size_t sizes[] = { 100, 300000 };
@@ -45,8 +44,7 @@ a_prepared_transfer_is_posted_again_and_again(void **state)
 	}
 }
 
-static void
-a_new_post_has_moved_nothing_yet(void **state)
+TEST_WITH(a_new_post_has_moved_nothing_yet, rig_setup, rig_teardown)
 {
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct rig *r = *state;
@@ -73,8 +71,7 @@ a_new_post_has_moved_nothing_yet(void **state)
 	tcpx_xfer_free(x);
 }
 
-static void
-a_transfer_in_progress_is_not_posted_again(void **state)
+TEST_WITH(a_transfer_in_progress_is_not_posted_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -108,8 +105,7 @@ a_transfer_in_progress_is_not_posted_again(void **state)
 	tcpx_list_free(fl);
 }
 
-static void
-a_list_whose_region_went_is_stale(void **state)
+TEST_WITH(a_list_whose_region_went_is_stale, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -151,8 +147,7 @@ a_moment(tcpx_xfer *x, int i)
 			(void)tcpx_test(x);
 }
 
-static void
-after_cancel_nobody_touches_the_memory(void **state)
+TEST_WITH(after_cancel_nobody_touches_the_memory, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	tcpx_peer *witness = rig_add(r->b, r->a);
@@ -180,8 +175,7 @@ after_cancel_nobody_touches_the_memory(void **state)
 	tcpx_peer_free(witness);
 }
 
-static void
-a_cancelled_write_delivers_no_note(void **state)
+TEST_WITH(a_cancelled_write_delivers_no_note, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
@@ -219,8 +213,7 @@ a_cancelled_write_delivers_no_note(void **state)
 	assert_true(cancelled > 0);
 }
 
-static void
-deregister_at_the_initiator_ends_its_transfers(void **state)
+TEST_WITH(deregister_at_the_initiator_ends_its_transfers, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int lost = 0;
@@ -249,8 +242,7 @@ deregister_at_the_initiator_ends_its_transfers(void **state)
 	assert_true(lost > 0);
 }
 
-static void
-deregister_at_the_target_ends_them_too(void **state)
+TEST_WITH(deregister_at_the_target_ends_them_too, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int lost = 0;
@@ -280,8 +272,7 @@ deregister_at_the_target_ends_them_too(void **state)
 }
 
 /* The first that waits for credit is long; when it goes, short ones behind it start. */
-static void
-deregister_ends_what_waits_for_credit(void **state)
+TEST(deregister_ends_what_waits_for_credit)
 {
 	static const char *const tight[] = { "TCPX_CREDIT_XFERS=2", "TCPX_CREDIT_LIST_BYTES=64K",
 					     NULL };
@@ -314,8 +305,7 @@ deregister_ends_what_waits_for_credit(void **state)
 	free(f);
 }
 
-static void
-waiting_ends_in_time(void **state)
+TEST_WITH(waiting_ends_in_time, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_desc l;
@@ -330,8 +320,7 @@ waiting_ends_in_time(void **state)
 	tcpx_xfer_free(NULL);
 }
 
-static void
-a_transfer_that_waits_tells_for_what(void **state)
+TEST_WITH(a_transfer_that_waits_tells_for_what, rig_setup, rig_teardown)
 {
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct rig *r = *state;
@@ -356,8 +345,7 @@ a_transfer_that_waits_tells_for_what(void **state)
 	tcpx_xfer_free(in);
 }
 
-static void
-chunks_under_way_are_told_with_their_channel(void **state)
+TEST_WITH(chunks_under_way_are_told_with_their_channel, rig_setup, rig_teardown)
 {
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct rig *r = *state;
@@ -391,26 +379,4 @@ chunks_under_way_are_told_with_their_channel(void **state)
 		tcpx_xfer_free(x);
 	}
 	assert_true(seen);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_prepared_transfer_is_posted_again_and_again),
-		TEST(a_new_post_has_moved_nothing_yet),
-		TEST(a_transfer_in_progress_is_not_posted_again),
-		TEST(a_list_whose_region_went_is_stale),
-		TEST(after_cancel_nobody_touches_the_memory),
-		TEST(a_cancelled_write_delivers_no_note),
-		TEST(deregister_at_the_initiator_ends_its_transfers),
-		TEST(deregister_at_the_target_ends_them_too),
-		cmocka_unit_test(deregister_ends_what_waits_for_credit),
-		TEST(waiting_ends_in_time),
-		TEST(a_transfer_that_waits_tells_for_what),
-		TEST(chunks_under_way_are_told_with_their_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,10 +120,8 @@ allowed(enum effect effect, int rc)
 	return effect == STOPS ? stopped : effect == IS_BORNE ? rc == 0 : rc == 0 || stopped;
 }
 
-static void
-each_call_may_fail_at_each_turn(void **state)
+TEST(each_call_may_fail_at_each_turn)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		bool hit = true;
 
@@ -145,13 +143,11 @@ each_call_may_fail_at_each_turn(void **state)
 }
 
 /* Without a context nothing can be given back, but the caller learns of it. */
-static void
-a_context_that_cannot_be_entered_is_an_error(void **state)
+TEST(a_context_that_cannot_be_entered_is_an_error)
 {
 	bool hit = true;
 	int stopped = 0;
 
-	(void)state;
 	for (unsigned n = 1; hit; n++) {
 		struct rig *r = rig_open_bare();
 
@@ -166,14 +162,12 @@ a_context_that_cannot_be_entered_is_an_error(void **state)
 }
 
 /* Users take their memory back when they see the code. */
-static void
-a_broken_queue_writes_nothing_any_more(void **state)
+TEST(a_broken_queue_writes_nothing_any_more)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q;
 	uint64_t ticket;
 
-	(void)state;
 	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
 	rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
 	fakecuda.fakecuda_delay_us(20000);
@@ -186,8 +180,7 @@ a_broken_queue_writes_nothing_any_more(void **state)
 }
 
 /* Without kernels a batch is as many calls as it has pieces. */
-static void
-a_piece_that_fails_fails_its_batch(void **state)
+TEST(a_piece_that_fails_fails_its_batch)
 {
 	static const struct {
 		enum tcpx_unpack_impl impl;
@@ -199,7 +192,6 @@ a_piece_that_fails_fails_its_batch(void **state)
 		{ TCPX_UNPACK_NONE, "cuMemcpyAsync" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 3 * ARRAY_LEN(table); i++) {
 		struct rig *r = rig_open(table[i / 3].impl);
 		struct tcpx_queue *q;
@@ -214,15 +206,13 @@ a_piece_that_fails_fails_its_batch(void **state)
 	}
 }
 
-static void
-a_gpu_that_fails_ends_its_batches(void **state)
+TEST(a_gpu_that_fails_ends_its_batches)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q;
 	uint64_t ticket;
 	int rc, polls = 0;
 
-	(void)state;
 	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
 	rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
 	fakecuda.fakecuda_hold(true);
@@ -238,14 +228,12 @@ a_gpu_that_fails_ends_its_batches(void **state)
 	rig_close(r);
 }
 
-static void
-a_waiter_learns_of_a_gpu_that_fails(void **state)
+TEST(a_waiter_learns_of_a_gpu_that_fails)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q;
 	uint64_t ticket;
 
-	(void)state;
 	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_PACK, &q), 0);
 	rig_batch(r, TCPX_FLOW_PACK, 3000, 4096, 256, true);
 	fakecuda.fakecuda_hold(true);
@@ -257,10 +245,8 @@ a_waiter_learns_of_a_gpu_that_fails(void **state)
 	rig_close(r);
 }
 
-static void
-a_kernel_that_ends_and_does_not_say_so_is_an_error(void **state)
+TEST(a_kernel_that_ends_and_does_not_say_so_is_an_error)
 {
-	(void)state;
 	for (int wait = 0; wait < 2; wait++) {
 		struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 		struct tcpx_queue *q;
@@ -280,20 +266,4 @@ a_kernel_that_ends_and_does_not_say_so_is_an_error(void **state)
 		gpu->queue_close(q);
 		rig_close(r);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_call_may_fail_at_each_turn),
-		cmocka_unit_test(a_piece_that_fails_fails_its_batch),
-		cmocka_unit_test(a_broken_queue_writes_nothing_any_more),
-		cmocka_unit_test(a_gpu_that_fails_ends_its_batches),
-		cmocka_unit_test(a_waiter_learns_of_a_gpu_that_fails),
-		cmocka_unit_test(a_kernel_that_ends_and_does_not_say_so_is_an_error),
-		cmocka_unit_test(a_context_that_cannot_be_entered_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,12 @@
 #define PAGE 4096
 
 /* NICs beside a GPU are found in sysfs by its name, which has small letters. */
-static void
-gpus_are_named_as_the_kernel_names_them(void **state)
+TEST(gpus_are_named_as_the_kernel_names_them)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	char pci[4][TCPX_PCI_TEXT];
 	uint32_t count = 0;
 
-	(void)state;
 	assert_int_equal(gpu->list(r->dev, pci, 4, &count), 0);
 	assert_int_equal(count, 2);
 	assert_string_equal(pci[0], "0000:1a:00.0");
@@ -29,15 +27,13 @@ gpus_are_named_as_the_kernel_names_them(void **state)
 	rig_close(r);
 }
 
-static void
-slots_are_pages_zeroed_and_given_back(void **state)
+TEST(slots_are_pages_zeroed_and_given_back)
 {
 	static const size_t sizes[] = { 1, PAGE, 3u << 20 };
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	uint8_t zero[PAGE] = { 0 };
 	void *mem;
 
-	(void)state;
 	for (int place = 0; place < 2; place++) {
 		for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 			assert_int_equal(gpu->alloc(r->dev, place, sizes[i], &mem), 0);
@@ -51,13 +47,11 @@ slots_are_pages_zeroed_and_given_back(void **state)
 	rig_close(r);
 }
 
-static void
-no_memory_is_an_error_and_nothing_stays(void **state)
+TEST(no_memory_is_an_error_and_nothing_stays)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	void *mem = r;
 
-	(void)state;
 	fakecuda.fakecuda_fail("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(gpu->alloc(r->dev, 0, PAGE, &mem), -ENOMEM);
 	fakecuda.fakecuda_fail("cuMemsetD8", 1, CUDA_ERROR_LAUNCH_FAILED);
@@ -66,13 +60,11 @@ no_memory_is_an_error_and_nothing_stays(void **state)
 	rig_close(r);
 }
 
-static void
-a_gpu_is_current_between_enter_and_leave(void **state)
+TEST(a_gpu_is_current_between_enter_and_leave)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	CUcontext now = NULL, other;
 
-	(void)state;
 	assert_int_equal(r->cu.cuDevicePrimaryCtxRetain(&other, 1), 0);
 	assert_int_equal(gpu->enter(r->dev, 1), 0);
 	assert_int_equal(r->cu.cuCtxGetCurrent(&now), 0);
@@ -83,13 +75,11 @@ a_gpu_is_current_between_enter_and_leave(void **state)
 	rig_close(r);
 }
 
-static void
-what_a_gpu_holds_can_be_read(void **state)
+TEST(what_a_gpu_holds_can_be_read)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	uint8_t got[24];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(got); i++)
 		r->user[i] = (uint8_t)(i * 7);
 	assert_int_equal(gpu->read(r->dev, 0, got, (uintptr_t)r->user, sizeof(got)), 0);
@@ -99,13 +89,11 @@ what_a_gpu_holds_can_be_read(void **state)
 	rig_close(r);
 }
 
-static void
-host_memory_is_locked_once(void **state)
+TEST(host_memory_is_locked_once)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	uint8_t *mem = malloc(3 * PAGE);
 
-	(void)state;
 	assert_int_equal(gpu->lock(r->dev, mem, 3 * PAGE), 0);
 	assert_int_equal(gpu->lock(r->dev, mem, PAGE), 1);
 	gpu->unlock(r->dev, mem);
@@ -117,31 +105,13 @@ host_memory_is_locked_once(void **state)
 	rig_close(r);
 }
 
-static void
-gpus_reach_each_other(void **state)
+TEST(gpus_reach_each_other)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 
-	(void)state;
 	assert_int_equal(gpu->reach(r->dev, 0, 1), 0);
 	assert_int_equal(gpu->reach(r->dev, 0, 1), 0);
 	assert_int_equal(gpu->reach(r->dev, 1, 1), 0);
 	assert_true(gpu->reach(r->dev, 0, 9) < 0);
 	rig_close(r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gpus_are_named_as_the_kernel_names_them),
-		cmocka_unit_test(slots_are_pages_zeroed_and_given_back),
-		cmocka_unit_test(no_memory_is_an_error_and_nothing_stays),
-		cmocka_unit_test(a_gpu_is_current_between_enter_and_leave),
-		cmocka_unit_test(what_a_gpu_holds_can_be_read),
-		cmocka_unit_test(host_memory_is_locked_once),
-		cmocka_unit_test(gpus_reach_each_other),
-	};
-
-	return cmocka_run_group_tests_name("cuda_memory", tests, NULL, NULL);
 }

@@ -56,10 +56,8 @@ static const struct {
 	{ 1, 500000, 8, true },        /* fragments and chunks  */
 };
 
-static void
-every_way_moves_every_byte(void **state)
+TEST(every_way_moves_every_byte)
 {
-	(void)state;
 	for (int impl = TCPX_UNPACK_KERNEL; impl <= TCPX_UNPACK_HOST; impl++) {
 		struct rig *r = rig_open(impl);
 		struct tcpx_queue *q[TCPX_FLOWS];
@@ -80,13 +78,11 @@ every_way_moves_every_byte(void **state)
 	}
 }
 
-static void
-without_stream_memory_operations_events_tell_the_end(void **state)
+TEST(without_stream_memory_operations_events_tell_the_end)
 {
 	struct rig *r = rig_open_bare();
 	struct tcpx_queue *q;
 
-	(void)state;
 	fakecuda.fakecuda_memops(false);
 	assert_int_equal(rig_device(r, TCPX_UNPACK_D2D), 0);
 	q = rig_queue(r, TCPX_FLOW_UNPACK);
@@ -100,14 +96,12 @@ without_stream_memory_operations_events_tell_the_end(void **state)
 	rig_close(r);
 }
 
-static void
-none_crosses_the_bus_and_spreads_nothing(void **state)
+TEST(none_crosses_the_bus_and_spreads_nothing)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_NONE);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t copies;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 2000, 2000, 50, false);
 	memset(r->want, 0xee, USER_BYTES);
 	copies = fakecuda.fakecuda_calls("cuMemcpyAsync");
@@ -120,14 +114,12 @@ none_crosses_the_bus_and_spreads_nothing(void **state)
 	rig_close(r);
 }
 
-static void
-a_batch_is_not_done_before_its_kernel_is(void **state)
+TEST(a_batch_is_not_done_before_its_kernel_is)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 64, true);
 	fakecuda.fakecuda_hold(true);
 	ticket = start(r, q);
@@ -140,15 +132,13 @@ a_batch_is_not_done_before_its_kernel_is(void **state)
 	rig_close(r);
 }
 
-static void
-a_wait_ends_though_its_batch_does_not(void **state)
+TEST(a_wait_ends_though_its_batch_does_not)
 {
 	static const int64_t waits[] = { 0, 1, 70000, TCPX_MS, 25 * TCPX_MS };
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 64, true);
 	fakecuda.fakecuda_hold(true);
 	ticket = start(r, q);
@@ -164,14 +154,12 @@ a_wait_ends_though_its_batch_does_not(void **state)
 	rig_close(r);
 }
 
-static void
-tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
+TEST(tickets_count_up_and_may_be_asked_for_in_any_order)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
-	(void)state;
 	assert_int_equal(gpu->poll(q, 0), 0);
 	assert_int_equal(gpu->poll(q, 1), -EINVAL);
 	fakecuda.fakecuda_hold(true);
@@ -195,14 +183,12 @@ tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
 	rig_close(r);
 }
 
-static void
-a_kernel_that_overtakes_a_copy_is_told_after_it(void **state)
+TEST(a_kernel_that_overtakes_a_copy_is_told_after_it)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t copy, kernel;
 
-	(void)state;
 	fakecuda.fakecuda_hold(true);
 	rig_single(r, TCPX_FLOW_UNPACK, 1u << 20);
 	copy = start(r, q);
@@ -218,14 +204,12 @@ a_kernel_that_overtakes_a_copy_is_told_after_it(void **state)
 	rig_close(r);
 }
 
-static void
-queues_share_streams_of_copies(void **state)
+TEST(queues_share_streams_of_copies)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q[TCPX_GPU_COPIERS + 1], *other = rig_queue(r, TCPX_FLOW_PACK);
 	unsigned made;
 
-	(void)state;
 	for (int i = 0; i <= TCPX_GPU_COPIERS; i++)
 		q[i] = rig_queue(r, TCPX_FLOW_UNPACK);
 	assert_ptr_equal(q[TCPX_GPU_COPIERS]->copier, q[0]->copier);
@@ -246,15 +230,13 @@ queues_share_streams_of_copies(void **state)
 	rig_close(r);
 }
 
-static void
-a_full_queue_says_so_and_goes_on_later(void **state)
+TEST(a_full_queue_says_so_and_goes_on_later)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_PACK);
 	uint64_t ticket = 0;
 	int taken = 0, rc;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_PACK, 4096, 4096, 128, true);
 	fakecuda.fakecuda_hold(true);
 	while ((rc = gpu->copy(q, r->list, r->count, &ticket)) == 0)
@@ -270,8 +252,7 @@ a_full_queue_says_so_and_goes_on_later(void **state)
 
 /* Lists in flight lie in a ring that the GPU reads late: none may be overwritten. Each batch
  * writes a part of its own, so one that reads another's list leaves a hole. */
-static void
-lists_wait_for_room_and_are_never_overwritten(void **state)
+TEST(lists_wait_for_room_and_are_never_overwritten)
 {
 	const uint64_t batches_all = 60, len = 16;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
@@ -279,7 +260,6 @@ lists_wait_for_room_and_are_never_overwritten(void **state)
 	uint64_t ticket = 0, waits = 0, src, dst;
 	int rc;
 
-	(void)state;
 	fakecuda.fakecuda_hold(true);
 	rig_single(r, TCPX_FLOW_UNPACK, batches_all * LIST_MAX * len);
 	src = r->list->src;
@@ -304,8 +284,7 @@ lists_wait_for_room_and_are_never_overwritten(void **state)
 	rig_close(r);
 }
 
-static void
-a_list_longer_than_the_ring_goes_in_several_launches(void **state)
+TEST(a_list_longer_than_the_ring_goes_in_several_launches)
 {
 	const size_t count = TCPX_QUEUE_PIECES + 5000;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
@@ -313,7 +292,6 @@ a_list_longer_than_the_ring_goes_in_several_launches(void **state)
 	struct tcpx_copy *list = malloc(count * sizeof(*list));
 	uint64_t ticket;
 
-	(void)state;
 	assert_non_null(list);
 	rig_single(r, TCPX_FLOW_UNPACK, 16 * count);
 	for (size_t i = 0; i < count; i++) /* in pairs, as above */
@@ -328,8 +306,7 @@ a_list_longer_than_the_ring_goes_in_several_launches(void **state)
 	rig_close(r);
 }
 
-static void
-nothing_is_made_for_a_batch(void **state)
+TEST(nothing_is_made_for_a_batch)
 {
 	static const char *const makers[] = {
 		"cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemFreeHost", "cuEventCreate",
@@ -340,7 +317,6 @@ nothing_is_made_for_a_batch(void **state)
 	struct tcpx_queue *q[TCPX_FLOWS];
 	uint64_t ticket;
 
-	(void)state;
 	for (int f = 0; f < TCPX_FLOWS; f++)
 		q[f] = rig_queue(r, f);
 	fakecuda.fakecuda_reset();
@@ -362,14 +338,12 @@ nothing_is_made_for_a_batch(void **state)
 	rig_close(r);
 }
 
-static void
-one_way_a_batch_is_one_launch_and_nothing_else(void **state)
+TEST(one_way_a_batch_is_one_launch_and_nothing_else)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	unsigned context_calls;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 256, true);
 	fakecuda.fakecuda_reset();
 	(void)start(r, q);
@@ -381,15 +355,13 @@ one_way_a_batch_is_one_launch_and_nothing_else(void **state)
 	rig_close(r);
 }
 
-static void
-while_the_gpu_packs_the_engine_unpacks(void **state)
+TEST(while_the_gpu_packs_the_engine_unpacks)
 {
 	const unsigned rounds = TCPX_QUEUE_BOUNCE / (256 * 4096) + 2;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *pack = rig_queue(r, TCPX_FLOW_PACK);
 	struct tcpx_queue *unpack = rig_queue(r, TCPX_FLOW_UNPACK);
 
-	(void)state;
 	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
 	copy_and_check(r, pack, TCPX_FLOW_PACK);
 	fakecuda.fakecuda_reset();
@@ -416,15 +388,13 @@ while_the_gpu_packs_the_engine_unpacks(void **state)
 }
 
 /* More than the bounce memory holds, again and again, while the device is late. */
-static void
-bounce_memory_is_not_used_twice_at_once(void **state)
+TEST(bounce_memory_is_not_used_twice_at_once)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *pack = rig_queue(r, TCPX_FLOW_PACK);
 	struct tcpx_queue *unpack = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket = 0;
 
-	(void)state;
 	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
 	copy_and_check(r, pack, TCPX_FLOW_PACK);
 	fakecuda.fakecuda_delay_us(200);
@@ -442,28 +412,4 @@ bounce_memory_is_not_used_twice_at_once(void **state)
 	gpu->queue_close(pack);
 	gpu->queue_close(unpack);
 	rig_close(r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_moves_every_byte),
-		cmocka_unit_test(without_stream_memory_operations_events_tell_the_end),
-		cmocka_unit_test(none_crosses_the_bus_and_spreads_nothing),
-		cmocka_unit_test(a_batch_is_not_done_before_its_kernel_is),
-		cmocka_unit_test(a_wait_ends_though_its_batch_does_not),
-		cmocka_unit_test(tickets_count_up_and_may_be_asked_for_in_any_order),
-		cmocka_unit_test(a_kernel_that_overtakes_a_copy_is_told_after_it),
-		cmocka_unit_test(queues_share_streams_of_copies),
-		cmocka_unit_test(a_full_queue_says_so_and_goes_on_later),
-		cmocka_unit_test(lists_wait_for_room_and_are_never_overwritten),
-		cmocka_unit_test(a_list_longer_than_the_ring_goes_in_several_launches),
-		cmocka_unit_test(nothing_is_made_for_a_batch),
-		cmocka_unit_test(one_way_a_batch_is_one_launch_and_nothing_else),
-		cmocka_unit_test(while_the_gpu_packs_the_engine_unpacks),
-		cmocka_unit_test(bounce_memory_is_not_used_twice_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,11 @@
 #ifndef DEVICE_CUDA_RIG_H
 #define DEVICE_CUDA_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "device/cuda_api.h"

@@ -17,14 +17,12 @@ static const struct kind {
 };
 
 /* What the batch before copied, or copies still, is what is summed. */
-static void
-sums_are_those_of_what_was_copied(void **state)
+TEST(sums_are_those_of_what_was_copied)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q, *others[2];
 	uint64_t ticket, other;
 
-	(void)state;
 	/* the third has the copier of the first, which is older than its own stream: the software
 	 * driver does that stream's work first, if nothing waits */
 	others[0] = rig_queue(r, TCPX_FLOW_PACK);
@@ -59,8 +57,7 @@ sums_are_those_of_what_was_copied(void **state)
 	rig_close(r);
 }
 
-static void
-sums_need_room_and_our_kernels(void **state)
+TEST(sums_need_room_and_our_kernels)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_D2D);
 	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
@@ -69,7 +66,6 @@ sums_need_room_and_our_kernels(void **state)
 	uint64_t ticket = 0;
 	int n = 0, rc;
 
-	(void)state;
 	assert_int_equal(gpu->sum(q, &part, 1, sums, &ticket), -ENOTSUP);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -93,15 +89,4 @@ sums_need_room_and_our_kernels(void **state)
 	assert_int_equal(gpu->sum(q, &part, 1, sums, &ticket), -EIO);
 	gpu->queue_close(q);
 	rig_close(r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_are_those_of_what_was_copied),
-		cmocka_unit_test(sums_need_room_and_our_kernels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@
 
 #define PAGE 4096
 
-static void
-without_a_driver_there_is_no_device(void **state)
+TEST(without_a_driver_there_is_no_device)
 {
 	static const struct {
 		const char *library;
@@ -25,7 +24,6 @@ without_a_driver_there_is_no_device(void **state)
 		{ "libm.so.6", -EINVAL }, /* a library, but no driver */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct tcpx_device_params params = { .library = cases[i].library,
 						     .clock = &tcpx_clock_system };
@@ -36,8 +34,7 @@ without_a_driver_there_is_no_device(void **state)
 	}
 }
 
-static void
-memory_is_found_where_it_lies(void **state)
+TEST(memory_is_found_where_it_lies)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	uint64_t user = (uintptr_t)r->user, slots = (uintptr_t)r->slots;
@@ -46,7 +43,6 @@ memory_is_found_where_it_lies(void **state)
 	CUcontext second;
 	int place;
 
-	(void)state;
 	assert_int_equal(r->cu.cuMemAlloc(&managed, PAGE), 0);
 	fakecuda.fakecuda_managed(managed, true);
 	assert_int_equal(r->cu.cuMemAlloc(&whole, 4 * PAGE), 0);
@@ -93,14 +89,12 @@ memory_is_found_where_it_lies(void **state)
 	rig_close(r);
 }
 
-static void
-pinned_memory_is_of_whole_pages_and_known_to_the_driver(void **state)
+TEST(pinned_memory_is_of_whole_pages_and_known_to_the_driver)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	void *mem = NULL, *none = NULL;
 	CUcontext ours;
 
-	(void)state;
 	assert_int_equal(r->cu.cuCtxPopCurrent(&ours), 0); /* a thread without any context */
 	assert_int_equal(gpu->pinned(r->dev, 100000, &mem), 0);
 	assert_int_equal((uintptr_t)mem % PAGE, 0);
@@ -114,8 +108,7 @@ pinned_memory_is_of_whole_pages_and_known_to_the_driver(void **state)
 }
 
 /* Opening costs no context on GPUs that are not used; the one that is seen pays. */
-static void
-only_gpus_in_use_are_retained(void **state)
+TEST(only_gpus_in_use_are_retained)
 {
 	struct rig *r = rig_open_bare();
 	unsigned before = fakecuda.fakecuda_live();
@@ -124,7 +117,6 @@ only_gpus_in_use_are_retained(void **state)
 	void *mem;
 	int place;
 
-	(void)state;
 	assert_int_equal(rig_device(r, TCPX_UNPACK_KERNEL), 0);
 	assert_int_equal(fakecuda.fakecuda_live(), before);
 	assert_int_equal(r->cu.cuDevicePrimaryCtxRetain(&second, 1), 0);
@@ -143,15 +135,13 @@ only_gpus_in_use_are_retained(void **state)
 	rig_close(r);
 }
 
-static void
-an_event_has_happened_when_the_stream_came_to_it(void **state)
+TEST(an_event_has_happened_when_the_stream_came_to_it)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	CUstream stream;
 	CUevent event;
 	int rc;
 
-	(void)state;
 	assert_int_equal(r->cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), 0);
 	assert_int_equal(r->cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
 	fakecuda.fakecuda_hold(true);
@@ -168,8 +158,7 @@ an_event_has_happened_when_the_stream_came_to_it(void **state)
 	rig_close(r);
 }
 
-static void
-a_stream_waits_for_the_word(void **state)
+TEST(a_stream_waits_for_the_word)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	CUcontext ours;
@@ -177,7 +166,6 @@ a_stream_waits_for_the_word(void **state)
 	uint64_t *word;
 	void *mem;
 
-	(void)state;
 	assert_int_equal(gpu->pinned(r->dev, PAGE, &mem), 0);
 	word = mem;
 	*word = 4;
@@ -196,13 +184,11 @@ a_stream_waits_for_the_word(void **state)
 	rig_close(r);
 }
 
-static void
-a_dma_buf_is_of_gpu_memory_only(void **state)
+TEST(a_dma_buf_is_of_gpu_memory_only)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(tcpx_cuda_dmabuf(r->dev, (uintptr_t)r->user, 2 * PAGE, &fd), 0);
 	assert_true(fd >= 0);
 	close(fd);
@@ -214,12 +200,10 @@ a_dma_buf_is_of_gpu_memory_only(void **state)
 	rig_close(r);
 }
 
-static void
-peers_are_opened_once_and_again(void **state)
+TEST(peers_are_opened_once_and_again)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 
-	(void)state;
 	assert_int_equal(tcpx_cuda_peer(r->dev, 0, 1), 0);
 	fakecuda.fakecuda_fail("cuCtxEnablePeerAccess", 1,
 			       CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -230,34 +214,14 @@ peers_are_opened_once_and_again(void **state)
 	rig_close(r);
 }
 
-static void
-a_gpu_that_is_not_there_has_no_queue(void **state)
+TEST(a_gpu_that_is_not_there_has_no_queue)
 {
 	static const int places[] = { TCPX_ON_HOST, 2, TCPX_GPUS_MAX, 1000 };
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		assert_int_equal(gpu->queue_open(r->dev, places[i], TCPX_FLOW_PACK, &q), -EINVAL);
 	assert_null(q);
 	rig_close(r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_driver_there_is_no_device),
-		cmocka_unit_test(memory_is_found_where_it_lies),
-		cmocka_unit_test(pinned_memory_is_of_whole_pages_and_known_to_the_driver),
-		cmocka_unit_test(only_gpus_in_use_are_retained),
-		cmocka_unit_test(an_event_has_happened_when_the_stream_came_to_it),
-		cmocka_unit_test(a_stream_waits_for_the_word),
-		cmocka_unit_test(a_dma_buf_is_of_gpu_memory_only),
-		cmocka_unit_test(peers_are_opened_once_and_again),
-		cmocka_unit_test(a_gpu_that_is_not_there_has_no_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

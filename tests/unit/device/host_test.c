@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host device: memory is everywhere and copied at once; and the names of the
  * implementations. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "base/settings.h"
 #include "device/device.h"
@@ -25,14 +21,12 @@ open_host(void)
 	return dev;
 }
 
-static void
-everything_lies_on_the_host(void **state)
+TEST(everything_lies_on_the_host)
 {
 	struct tcpx_device *dev = open_host();
 	int place = 5, rc;
 	uint64_t word = 0;
 
-	(void)state;
 	rc = host->where(dev, (uintptr_t)&word, 8, &place);
 	assert_int_equal(rc, 0);
 	assert_int_equal(place, TCPX_ON_HOST);
@@ -41,8 +35,7 @@ everything_lies_on_the_host(void **state)
 	host->close(dev);
 }
 
-static void
-a_copy_is_done_when_it_returns(void **state)
+TEST(a_copy_is_done_when_it_returns)
 {
 	struct tcpx_device *dev = open_host();
 	struct tcpx_queue *q = NULL;
@@ -54,7 +47,6 @@ a_copy_is_done_when_it_returns(void **state)
 	};
 	uint64_t ticket;
 
-	(void)state;
 	assert_int_equal(host->queue_open(dev, 0, TCPX_FLOW_UNPACK, &q), -EINVAL);
 	assert_int_equal(host->queue_open(dev, TCPX_ON_HOST, TCPX_FLOW_UNPACK, &q), 0);
 	assert_int_equal(host->copy(q, list, 3, &ticket), 0);
@@ -66,13 +58,11 @@ a_copy_is_done_when_it_returns(void **state)
 	host->close(dev);
 }
 
-static void
-staging_memory_is_page_aligned_and_never_empty(void **state)
+TEST(staging_memory_is_page_aligned_and_never_empty)
 {
 	struct tcpx_device *dev = open_host();
 	void *mem = NULL;
 
-	(void)state;
 	assert_int_equal(host->pinned(dev, 5000, &mem), 0);
 	assert_int_equal((uintptr_t)mem % 4096, 0);
 	memset(mem, 1, 5000);
@@ -84,28 +74,13 @@ staging_memory_is_page_aligned_and_never_empty(void **state)
 	host->close(dev);
 }
 
-static void
-the_words_are_those_of_the_setting_in_its_order(void **state)
+TEST(the_words_are_those_of_the_setting_in_its_order)
 {
 	const struct tcpx_setting_def *def = tcpx_setting_at(TCPX_SET_UNPACK_IMPL);
 
-	(void)state;
 	assert_string_equal(def->words[TCPX_UNPACK_KERNEL], "kernel");
 	assert_string_equal(def->words[TCPX_UNPACK_D2D], "d2d");
 	assert_string_equal(def->words[TCPX_UNPACK_HOST], "host");
 	assert_string_equal(def->words[TCPX_UNPACK_NONE], "none");
 	assert_null(def->words[TCPX_UNPACK_NONE + 1]);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_lies_on_the_host),
-		cmocka_unit_test(a_copy_is_done_when_it_returns),
-		cmocka_unit_test(staging_memory_is_page_aligned_and_never_empty),
-		cmocka_unit_test(the_words_are_those_of_the_setting_in_its_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

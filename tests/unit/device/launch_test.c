@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of a launch: every byte in one piece, cut on cache lines, the kernel that suits. */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/crc32c.h"
 #include "base/rng.h"
@@ -35,8 +31,7 @@ piece_len(struct tcpx_piece p)
 	return (p.src >> 48) + 1;
 }
 
-static void
-every_piece_continues_the_one_before(void **state)
+TEST(every_piece_continues_the_one_before)
 {
 	static const struct {
 		const char *name;
@@ -89,8 +84,7 @@ every_piece_continues_the_one_before(void **state)
 }
 
 /* The room that is asked for is enough for a plan over PCIe, and for one of a longer list. */
-static void
-lists_of_a_mib_are_cut_shorter_but_over_pcie(void **state)
+TEST(lists_of_a_mib_are_cut_shorter_but_over_pcie)
 {
 	static struct tcpx_copy list[257];
 	static const struct {
@@ -115,8 +109,7 @@ lists_of_a_mib_are_cut_shorter_but_over_pcie(void **state)
 	}
 }
 
-static void
-what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
 	static const struct {
 		const char *name;
@@ -164,8 +157,7 @@ plan_of(size_t count, uint64_t len, uint64_t shift, bool pcie)
 	return launch;
 }
 
-static void
-the_kernel_suits_the_pieces(void **state)
+TEST(the_kernel_suits_the_pieces)
 {
 	static const struct {
 		const char *name;
@@ -198,8 +190,7 @@ the_kernel_suits_the_pieces(void **state)
 	}
 }
 
-static void
-the_grid_is_no_larger_than_the_work_or_the_link(void **state)
+TEST(the_grid_is_no_larger_than_the_work_or_the_link)
 {
 	static const size_t counts[] = { 0, 1, 2, 3, 31, 128, 500, MAX_PIECES };
 	static const uint64_t lens[] = { 1, 1448, 2048, 4096 };
@@ -226,8 +217,7 @@ the_grid_is_no_larger_than_the_work_or_the_link(void **state)
 }
 
 /* Parts of several memories, anywhere, in one launch. */
-static void
-sums_of_pieces_are_those_of_the_whole(void **state)
+TEST(sums_of_pieces_are_those_of_the_whole)
 {
 	static uint8_t mem[64 << 10] __attribute__((aligned(4096)));
 	struct tcpx_rng rng = tcpx_rng_seed(3);
@@ -260,8 +250,7 @@ sums_of_pieces_are_those_of_the_whole(void **state)
 	}
 }
 
-static void
-a_sum_that_cannot_be_launched_is_refused(void **state)
+TEST(a_sum_that_cannot_be_launched_is_refused)
 {
 	struct tcpx_summed far = { TOP - 1, 2, 0 }, none = { UINT64_MAX, 0, 0 };
 	struct tcpx_summed page = { 0x1001, 4096, 0 }, pair = { 0x1001, 4097, 0 };
@@ -275,8 +264,7 @@ a_sum_that_cannot_be_launched_is_refused(void **state)
 	assert_true(l.blocks && l.threads);
 }
 
-static void
-every_kernel_has_a_name(void **state)
+TEST(every_kernel_has_a_name)
 {
 	for (int i = 0; i < TCPX_LAUNCH_KERNELS; i++) {
 		const char *name = tcpx_launch_kernel_name(i);
@@ -288,8 +276,7 @@ every_kernel_has_a_name(void **state)
 	}
 }
 
-static void
-text_is_the_last_image(void **state)
+TEST(text_is_the_last_image)
 {
 	size_t n = 0;
 
@@ -303,8 +290,7 @@ text_is_the_last_image(void **state)
 #define FRAGMENTS 48
 
 /* A random list whose destinations leave gaps, done by memcpy and by its plan. */
-static void
-a_plan_copies_what_its_list_says(void **state)
+TEST(a_plan_copies_what_its_list_says)
 {
 	const char *given = getenv("TCPX_TEST_SEED");
 	uint64_t first = given ? strtoull(given, NULL, 0) : 1;
@@ -348,23 +334,4 @@ a_plan_copies_what_its_list_says(void **state)
 	free(src);
 	free(want);
 	free(got);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_piece_continues_the_one_before),
-		cmocka_unit_test(lists_of_a_mib_are_cut_shorter_but_over_pcie),
-		cmocka_unit_test(what_does_not_fit_is_refused),
-		cmocka_unit_test(the_kernel_suits_the_pieces),
-		cmocka_unit_test(the_grid_is_no_larger_than_the_work_or_the_link),
-		cmocka_unit_test(sums_of_pieces_are_those_of_the_whole),
-		cmocka_unit_test(a_sum_that_cannot_be_launched_is_refused),
-		cmocka_unit_test(every_kernel_has_a_name),
-		cmocka_unit_test(text_is_the_last_image),
-		cmocka_unit_test(a_plan_copies_what_its_list_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

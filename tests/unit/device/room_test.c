@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ring's places: none overlaps another in use, none wraps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "device/room.h"
 
 #define SIZE 100
 
-static void
-an_empty_ring_has_room_for_all_of_it(void **state)
+TEST(an_empty_ring_has_room_for_all_of_it)
 {
 	struct tcpx_room r = { .size = SIZE };
 	uint64_t at;
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		assert_true(tcpx_room_take(&r, 7, &at));
 		tcpx_room_free(&r, r.head);
@@ -31,8 +25,7 @@ an_empty_ring_has_room_for_all_of_it(void **state)
 	assert_false(tcpx_room_take(&r, SIZE + 1, &at));
 }
 
-static void
-places_in_use_never_overlap(void **state)
+TEST(places_in_use_never_overlap)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(3);
 	struct tcpx_room r = { .size = SIZE };
@@ -42,7 +35,6 @@ places_in_use_never_overlap(void **state)
 	size_t first = 0, count = 0, taken = 0;
 	uint8_t map[SIZE] = { 0 };
 
-	(void)state;
 	for (int step = 0; step < 20000; step++) {
 		uint64_t n = tcpx_rng_between(&rng, 1, 30), at;
 
@@ -64,15 +56,4 @@ places_in_use_never_overlap(void **state)
 		}
 	}
 	assert_true(taken > 5000);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_ring_has_room_for_all_of_it),
-		cmocka_unit_test(places_in_use_never_overlap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The route of each batch, at the limits and beside them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "device/route.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -17,8 +12,7 @@
 #define SRC	     0x10000000ull
 #define DST	     0x90000000ull
 
-static void
-a_batch_goes_by_size_and_by_what_the_gpu_does(void **state)
+TEST(a_batch_goes_by_size_and_by_what_the_gpu_does)
 {
 	static const struct {
 		const char *name;
@@ -41,7 +35,6 @@ a_batch_goes_by_size_and_by_what_the_gpu_does(void **state)
 		{ "packing is the kernel's", 1 << 20, 8, TCPX_FLOW_PACK, 0, TCPX_ROUTE_KERNEL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct tcpx_copy list[8];
 
@@ -55,8 +48,7 @@ a_batch_goes_by_size_and_by_what_the_gpu_does(void **state)
 }
 
 /* Lists in short: each entry says how far it lies behind the end of the one before. */
-static void
-entries_that_belong_together_go_together(void **state)
+TEST(entries_that_belong_together_go_together)
 {
 	static const struct {
 		const char *name;
@@ -83,7 +75,6 @@ entries_that_belong_together_go_together(void **state)
 		  { TCPX_ROUTE_KERNEL, 1, 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		uint64_t src = SRC, dst = DST;
 		struct tcpx_copy list[6];
@@ -105,29 +96,15 @@ entries_that_belong_together_go_together(void **state)
 	}
 }
 
-static void
-a_run_of_fragments_leaves_bounce_memory_for_the_next(void **state)
+TEST(a_run_of_fragments_leaves_bounce_memory_for_the_next)
 {
 	struct tcpx_copy list[600];
 	struct tcpx_route_run run;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
 		list[i] = (struct tcpx_copy){ SRC + i * 4096, DST + i * 8192, 4096 };
 	run = tcpx_route_run(list, ARRAY_LEN(list));
 	assert_int_equal(run.route, TCPX_ROUTE_BOUNCE);
 	assert_int_equal(run.len, TCPX_ROUTE_BOUNCE_BYTES);
 	assert_int_equal(run.count, TCPX_ROUTE_BOUNCE_BYTES / 4096);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_batch_goes_by_size_and_by_what_the_gpu_does),
-		cmocka_unit_test(entries_that_belong_together_go_together),
-		cmocka_unit_test(a_run_of_fragments_leaves_bounce_memory_for_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,12 +45,10 @@ launch(struct rig *r, struct tcpx_queue *q, size_t first, size_t count)
 	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 }
 
-static void
-a_launcher_for_each_chunk_is_slow(void **state)
+TEST(a_launcher_for_each_chunk_is_slow)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 1000, 4096, CHUNKS * FRAGS, true);
 	fakecuda.fakecuda_reset();
 	for (size_t i = 0; i < CHUNKS; i++) {
@@ -66,14 +64,12 @@ a_launcher_for_each_chunk_is_slow(void **state)
 	rig_close(r);
 }
 
-static void
-one_queue_makes_nothing_and_launches_once(void **state)
+TEST(one_queue_makes_nothing_and_launches_once)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = queue(r);
 	uint64_t ticket;
 
-	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 1000, 4096, CHUNKS * FRAGS, true);
 	fakecuda.fakecuda_reset();
 	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
@@ -85,15 +81,4 @@ one_queue_makes_nothing_and_launches_once(void **state)
 	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 1);
 	gpu->queue_close(q);
 	rig_close(r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_launcher_for_each_chunk_is_slow),
-		cmocka_unit_test(one_queue_makes_nothing_and_launches_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

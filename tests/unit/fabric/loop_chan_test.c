@@ -2,14 +2,12 @@
 /* Scripted channels deliver whole messages over a rough network, or end for both sides. */
 #include "loop_pair.h"
 
-static void
-messages_arrive_whole_over_a_rough_channel(void **state)
+TEST(messages_arrive_whole_over_a_rough_channel)
 {
 	static const uint32_t lens[] = { 0, 1, 2, 40, 4097, 70000 };
 	static uint8_t out[70000], in[70000];
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 9, &rough);
 	make_chan(&p, 1, 0, &p.tx, &p.rx);
 	fill(out, sizeof(out), 9);
@@ -21,13 +19,11 @@ messages_arrive_whole_over_a_rough_channel(void **state)
 	pair_clean(&p);
 }
 
-static void
-an_abandoned_message_is_void_and_the_next_is_good(void **state)
+TEST(an_abandoned_message_is_void_and_the_next_is_good)
 {
 	static uint8_t out[50000], in[50000];
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 10, &rough);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	fill(out, sizeof(out), 10);
@@ -39,15 +35,13 @@ an_abandoned_message_is_void_and_the_next_is_good(void **state)
 	pair_clean(&p);
 }
 
-static void
-acknowledgements_come_back_newest_last(void **state)
+TEST(acknowledgements_come_back_newest_last)
 {
 	struct tcpx_ack ack = { 2, 1 }, got = { 0, 0 };
 	struct pair p;
 	uint8_t none;
 	int rc;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 11, &rough);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	for (uint64_t seq = 1; seq <= 3; seq++)
@@ -66,8 +60,7 @@ acknowledgements_come_back_newest_last(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_broken_channel_is_over_for_both(void **state)
+TEST(a_broken_channel_is_over_for_both)
 {
 	struct tcpx_fabric_fault at = { .kind = TCPX_FABRIC_BREAK_CHANNEL, .at_bytes = 5000 };
 	static uint8_t out[20000], in[20000];
@@ -82,7 +75,6 @@ a_broken_channel_is_over_for_both(void **state)
 	ssize_t n = 0;
 	int rc;
 
-	(void)state;
 	script.faults = &at;
 	script.fault_count = 1;
 	pair_open(&p, &tcpx_net_loop, 12, &script);
@@ -106,14 +98,12 @@ a_broken_channel_is_over_for_both(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_closed_end_ends_the_other(void **state)
+TEST(a_closed_end_ends_the_other)
 {
 	struct tcpx_tx_msg m = { .head = { .seq = 1 } };
 	struct tcpx_head head;
 	struct pair p;
 
-	(void)state;
 	for (int who = 0; who < 2; who++) {
 		pair_open(&p, &tcpx_net_loop, 13, NULL);
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
@@ -133,8 +123,7 @@ a_closed_end_ends_the_other(void **state)
 	}
 }
 
-static void
-bandwidth_is_shared_by_the_channels_of_a_nic(void **state)
+TEST(bandwidth_is_shared_by_the_channels_of_a_nic)
 {
 	struct tcpx_fabric_script script = { .nic_Bps = 1000000 };
 	static uint8_t out[2][50000];
@@ -142,7 +131,6 @@ bandwidth_is_shared_by_the_channels_of_a_nic(void **state)
 	struct pair p;
 	uint64_t start;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 14, &script);
 	start = tcpx_fabric_now(p.fabric);
 	for (int i = 0; i < 2; i++) {
@@ -164,8 +152,7 @@ bandwidth_is_shared_by_the_channels_of_a_nic(void **state)
 	pair_clean(&p);
 }
 
-static void
-only_the_right_token_gets_in_and_once(void **state)
+TEST(only_the_right_token_gets_in_and_once)
 {
 	struct tcpx_chan_id id = { .session = 1, .sending_side_is_opener = 1 }, wrong = id;
 	uint8_t handle[TCPX_HANDLE_BYTES];
@@ -174,7 +161,6 @@ only_the_right_token_gets_in_and_once(void **state)
 	void *conn = NULL;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 15, NULL);
 	wrong.token[15] = 1;
 	assert_int_equal(p.ops->chan_listen(p.net[1], 0, &id, handle, &cl), 0);
@@ -195,8 +181,7 @@ only_the_right_token_gets_in_and_once(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_connect_given_up_leaves_nothing(void **state)
+TEST(a_connect_given_up_leaves_nothing)
 {
 	struct tcpx_chan_id id = { .session = 1, .sending_side_is_opener = 1 };
 	uint8_t handle[TCPX_HANDLE_BYTES];
@@ -204,7 +189,6 @@ a_connect_given_up_leaves_nothing(void **state)
 	void *conn = NULL;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 16, &rough);
 	assert_int_equal(p.ops->chan_listen(p.net[1], 0, &id, handle, &cl), 0);
 	assert_int_equal(p.ops->chan_connect(p.net[0], 0, &id, handle, true, &conn, &p.tx),
@@ -216,21 +200,4 @@ a_connect_given_up_leaves_nothing(void **state)
 	assert_int_equal(p.ops->chan_accept(cl, false, &p.rx), -EAGAIN);
 	p.ops->chan_listener_close(cl);
 	pair_clean(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_arrive_whole_over_a_rough_channel),
-		cmocka_unit_test(an_abandoned_message_is_void_and_the_next_is_good),
-		cmocka_unit_test(acknowledgements_come_back_newest_last),
-		cmocka_unit_test(a_broken_channel_is_over_for_both),
-		cmocka_unit_test(a_closed_end_ends_the_other),
-		cmocka_unit_test(bandwidth_is_shared_by_the_channels_of_a_nic),
-		cmocka_unit_test(only_the_right_token_gets_in_and_once),
-		cmocka_unit_test(a_connect_given_up_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

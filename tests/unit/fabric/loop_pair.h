@@ -3,15 +3,12 @@
 #ifndef FABRIC_LOOP_PAIR_H
 #define FABRIC_LOOP_PAIR_H
 
+#include "cases.h"
 #include "fabric/loop.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 

@@ -27,15 +27,13 @@ slot_send(struct pair *p, uint64_t seq, const uint8_t *data, size_t len)
 	return send_slot(p, seq, len);
 }
 
-static void
-a_landed_message_is_its_fragments_in_order(void **state)
+TEST(a_landed_message_is_its_fragments_in_order)
 {
 	static const size_t lens[] = { 0, 1, 4096, 100000, 512 << 10 };
 	static uint8_t out[512 << 10], in[512 << 10];
 	struct tcpx_landed msg;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop_comm, 20, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	fill(out, sizeof(out), 20);
@@ -56,15 +54,13 @@ a_landed_message_is_its_fragments_in_order(void **state)
 	pair_clean(&p);
 }
 
-static void
-slots_are_limited_and_released_in_order(void **state)
+TEST(slots_are_limited_and_released_in_order)
 {
 	uint8_t data[10] = "0123456789";
 	struct tcpx_landed msg[16], more;
 	const uint8_t *late;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop_comm, 21, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	for (uint64_t seq = 1; seq <= 16; seq++)
@@ -87,8 +83,7 @@ slots_are_limited_and_released_in_order(void **state)
 	pair_close(&p);
 }
 
-static void
-a_send_slot_is_read_when_the_message_lands(void **state)
+TEST(a_send_slot_is_read_when_the_message_lands)
 {
 	struct tcpx_fabric_script script = { .delay_min_ns = { 0, 500 },
 					     .delay_max_ns = { 0, 500 } };
@@ -96,7 +91,6 @@ a_send_slot_is_read_when_the_message_lands(void **state)
 	uint8_t data = 'a';
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop_comm, 22, &script);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	assert_int_equal(slot_send(&p, 1, &data, 1), 0);
@@ -108,15 +102,13 @@ a_send_slot_is_read_when_the_message_lands(void **state)
 	pair_clean(&p);
 }
 
-static void
-what_is_lent_is_read_when_it_arrives(void **state)
+TEST(what_is_lent_is_read_when_it_arrives)
 {
 	struct tcpx_fabric_script script = { .delay_min_ns = { 0, 500 },
 					     .delay_max_ns = { 0, 500 } };
 	struct tcpx_head head;
 	struct pair p;
 
-	(void)state;
 	for (int stable = 0; stable < 2; stable++) {
 		uint8_t data = 'a', in = 0;
 		struct iovec iov = { &data, 1 }, dst = { &in, 1 };
@@ -138,13 +130,11 @@ what_is_lent_is_read_when_it_arrives(void **state)
 
 /* ---- rules ----------------------------------------------------------------------- */
 
-static void
-a_message_leaves_from_its_slot(void **state)
+TEST(a_message_leaves_from_its_slot)
 {
 	uint8_t data[10] = { 0 };
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop_comm, 23, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	assert_int_equal(slot_send(&p, 1, data, 9), 0);
@@ -153,8 +143,7 @@ a_message_leaves_from_its_slot(void **state)
 	pair_close(&p);
 }
 
-static void
-user_memory_may_not_be_lent(void **state)
+TEST(user_memory_may_not_be_lent)
 {
 	uint8_t data[10] = { 0 };
 	struct iovec iov = { data, sizeof(data) };
@@ -162,7 +151,6 @@ user_memory_may_not_be_lent(void **state)
 				 .iov_count = 1, .stable = true };
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop_lend, 29, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	tcpx_fabric_forbid(p.fabric, data + 9, 1);
@@ -171,15 +159,13 @@ user_memory_may_not_be_lent(void **state)
 	pair_close(&p);
 }
 
-static void
-a_chunk_may_not_be_on_two_channels(void **state)
+TEST(a_chunk_may_not_be_on_two_channels)
 {
 	struct tcpx_tx_msg m = { .head = { .xfer = 1, .chunk = 2, .seq = 1 } }, again = m;
 	struct tcpx_ack ack = { 1, 1 };
 	struct tcpx_chan *tx, *rx;
 	struct tcpx_head head;
 
-	(void)state;
 	for (int how = 0; how < 3; how++) {
 		struct pair p;
 
@@ -205,8 +191,7 @@ a_chunk_may_not_be_on_two_channels(void **state)
 	}
 }
 
-static void
-an_acknowledgement_may_not_run_ahead_or_back(void **state)
+TEST(an_acknowledgement_may_not_run_ahead_or_back)
 {
 	static const struct {
 		const char *name;
@@ -218,7 +203,6 @@ an_acknowledgement_may_not_run_ahead_or_back(void **state)
 	};
 	uint8_t none;
 
-	(void)state;
 	for (size_t i = 0; i < LEN(rows); i++) {
 		struct pair p;
 		int rc;
@@ -236,37 +220,17 @@ an_acknowledgement_may_not_run_ahead_or_back(void **state)
 	}
 }
 
-static void
-what_is_left_open_is_noticed(void **state)
+TEST(what_is_left_open_is_noticed)
 {
 	struct tcpx_fabric *f = tcpx_fabric_new(26, NULL);
 	struct tcpx_net_params params = { .fabric = f };
 	struct tcpx_poller *poller;
 	struct tcpx_net *net;
 
-	(void)state;
 	assert_int_equal(tcpx_net_loop.open(&params, &net, &(struct tcpx_net_facts){ 0 }), 0);
 	assert_int_equal(tcpx_net_loop.poller_open(net, &poller), 0);
 	tcpx_net_loop.close(net);
 	assert_int_equal(tcpx_fabric_violations(f), 1);
 	free(poller);
 	tcpx_fabric_free(f);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_landed_message_is_its_fragments_in_order),
-		cmocka_unit_test(slots_are_limited_and_released_in_order),
-		cmocka_unit_test(a_send_slot_is_read_when_the_message_lands),
-		cmocka_unit_test(what_is_lent_is_read_when_it_arrives),
-		cmocka_unit_test(a_message_leaves_from_its_slot),
-		cmocka_unit_test(user_memory_may_not_be_lent),
-		cmocka_unit_test(a_chunk_may_not_be_on_two_channels),
-		cmocka_unit_test(an_acknowledgement_may_not_run_ahead_or_back),
-		cmocka_unit_test(what_is_left_open_is_noticed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

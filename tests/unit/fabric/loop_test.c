@@ -7,8 +7,7 @@
 
 /* ---- streams --------------------------------------------------------------------- */
 
-static void
-stream_bytes_arrive_in_order_and_then_the_end(void **state)
+TEST(stream_bytes_arrive_in_order_and_then_the_end)
 {
 	static uint8_t out[20000], in[20000];
 	struct tcpx_stream *a, *b;
@@ -16,7 +15,6 @@ stream_bytes_arrive_in_order_and_then_the_end(void **state)
 	struct pair p;
 	ssize_t n;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 1, &rough);
 	make_streams(&p, &a, &b);
 	fill(out, sizeof(out), 1);
@@ -46,8 +44,7 @@ stream_bytes_arrive_in_order_and_then_the_end(void **state)
 	pair_clean(&p);
 }
 
-static void
-nothing_arrives_before_its_time(void **state)
+TEST(nothing_arrives_before_its_time)
 {
 	struct tcpx_fabric_script slow = { .delay_min_ns = { 5000, 0 },
 					   .delay_max_ns = { 5000, 0 } };
@@ -56,7 +53,6 @@ nothing_arrives_before_its_time(void **state)
 	uint64_t t;
 	char c;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 2, &slow);
 	make_streams(&p, &a, &b);
 	assert_int_equal(p.ops->stream_send(a, "x", 1), 1);
@@ -72,14 +68,12 @@ nothing_arrives_before_its_time(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_cut_is_seen_by_both_and_leaves_room_for_a_new_connection(void **state)
+TEST(a_cut_is_seen_by_both_and_leaves_room_for_a_new_connection)
 {
 	struct tcpx_stream *a, *b, *c, *d;
 	struct pair p;
 	char byte;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 3, &rough);
 	make_streams(&p, &a, &b);
 	assert_int_equal(tcpx_fabric_count(p.fabric, TCPX_FABRIC_CONTROL), 1);
@@ -101,15 +95,13 @@ a_cut_is_seen_by_both_and_leaves_room_for_a_new_connection(void **state)
 	pair_clean(&p);
 }
 
-static void
-nobody_listening_is_refused(void **state)
+TEST(nobody_listening_is_refused)
 {
 	struct tcpx_addr to = addr_of(1, 0, 99);
 	struct tcpx_stream *s;
 	struct pair p;
 	int rc;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 4, &rough);
 	assert_int_equal(p.ops->connect(p.net[0], -1, &to, &s), 0);
 	assert_int_equal(p.ops->stream_send(s, NULL, 0), -EAGAIN);
@@ -121,14 +113,12 @@ nobody_listening_is_refused(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_port_is_taken_once(void **state)
+TEST(a_port_is_taken_once)
 {
 	struct tcpx_addr at = addr_of(0, 0, 0), bound[2], again;
 	struct tcpx_stream *l[2], *other = NULL;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 5, NULL);
 	assert_int_equal(p.ops->listen(p.net[0], &at, &bound[0], &l[0]), 0);
 	assert_int_equal(p.ops->listen(p.net[0], &at, &bound[1], &l[1]), 0);
@@ -141,15 +131,13 @@ a_port_is_taken_once(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_nic_that_is_down_carries_nothing(void **state)
+TEST(a_nic_that_is_down_carries_nothing)
 {
 	struct tcpx_addr nic = addr_of(1, 0, 0);
 	struct tcpx_stream *a, *b;
 	struct pair p;
 	char c;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 6, NULL);
 	make_streams(&p, &a, &b);
 	assert_int_equal(p.ops->stream_send(a, "x", 1), 1);
@@ -163,15 +151,13 @@ a_nic_that_is_down_carries_nothing(void **state)
 	pair_clean(&p);
 }
 
-static void
-a_connection_to_a_nic_that_is_down_fails_or_waits(void **state)
+TEST(a_connection_to_a_nic_that_is_down_fails_or_waits)
 {
 	struct tcpx_addr nic = addr_of(1, 0, 0), bound;
 	int refused = 0, waiting = 0;
 	struct tcpx_stream *l;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 7, NULL);
 	assert_int_equal(p.ops->listen(p.net[1], &nic, &bound, &l), 0);
 	tcpx_fabric_set_nic_up(p.fabric, &nic, false);
@@ -196,8 +182,7 @@ a_connection_to_a_nic_that_is_down_fails_or_waits(void **state)
 	pair_clean(&p);
 }
 
-static void
-data_can_overtake_control_that_is_held(void **state)
+TEST(data_can_overtake_control_that_is_held)
 {
 	struct tcpx_tx_msg m = { .head = { .seq = 1 } };
 	struct tcpx_stream *a, *b;
@@ -205,7 +190,6 @@ data_can_overtake_control_that_is_held(void **state)
 	struct pair p;
 	char c;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 8, NULL);
 	make_streams(&p, &a, &b);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
@@ -223,8 +207,7 @@ data_can_overtake_control_that_is_held(void **state)
 
 /* ---- poller ---------------------------------------------------------------------- */
 
-static void
-the_poller_tells_what_was_asked_for_as_long_as_it_is_so(void **state)
+TEST(the_poller_tells_what_was_asked_for_as_long_as_it_is_so)
 {
 	struct tcpx_stream *a, *b;
 	struct tcpx_poller *poller;
@@ -232,7 +215,6 @@ the_poller_tells_what_was_asked_for_as_long_as_it_is_so(void **state)
 	struct pair p;
 	char c;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 17, NULL);
 	make_streams(&p, &a, &b);
 	assert_int_equal(p.ops->poller_open(p.net[1], &poller), 0);
@@ -259,8 +241,7 @@ the_poller_tells_what_was_asked_for_as_long_as_it_is_so(void **state)
 	pair_clean(&p);
 }
 
-static void
-the_poller_starves_nobody(void **state)
+TEST(the_poller_starves_nobody)
 {
 	struct tcpx_stream *a[3], *b[3];
 	struct tcpx_poller *poller;
@@ -268,7 +249,6 @@ the_poller_starves_nobody(void **state)
 	unsigned seen = 0;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 18, NULL);
 	assert_int_equal(p.ops->poller_open(p.net[0], &poller), 0);
 	for (int i = 0; i < 3; i++) {
@@ -288,13 +268,11 @@ the_poller_starves_nobody(void **state)
 	pair_clean(&p);
 }
 
-static void
-without_a_fabric_it_does_not_open(void **state)
+TEST(without_a_fabric_it_does_not_open)
 {
 	struct tcpx_net_params params = { 0 };
 	struct tcpx_net *net = NULL;
 
-	(void)state;
 	assert_int_equal(tcpx_net_loop.open(&params, &net, &(struct tcpx_net_facts){ 0 }),
 			 TCPX_ECONFIG);
 	assert_null(net);
@@ -317,23 +295,19 @@ run_of_seed(uint64_t seed)
 	return end;
 }
 
-static void
-a_seed_gives_the_same_run(void **state)
+TEST(a_seed_gives_the_same_run)
 {
-	(void)state;
 	assert_int_equal(run_of_seed(1), run_of_seed(1));
 	assert_int_not_equal(run_of_seed(1), run_of_seed(2));
 }
 
-static void
-random_cuts_stop_when_calmed(void **state)
+TEST(random_cuts_stop_when_calmed)
 {
 	struct tcpx_fabric_script script = { .cut_ppm = 1000000 };
 	struct tcpx_stream *a, *b;
 	struct pair p;
 	char c;
 
-	(void)state;
 	pair_open(&p, &tcpx_net_loop, 27, &script);
 	for (int calm = 0; calm < 2; calm++) {
 		if (calm)
@@ -346,26 +320,4 @@ random_cuts_stop_when_calmed(void **state)
 		p.ops->stream_close(b);
 	}
 	pair_clean(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stream_bytes_arrive_in_order_and_then_the_end),
-		cmocka_unit_test(nothing_arrives_before_its_time),
-		cmocka_unit_test(a_cut_is_seen_by_both_and_leaves_room_for_a_new_connection),
-		cmocka_unit_test(nobody_listening_is_refused),
-		cmocka_unit_test(a_port_is_taken_once),
-		cmocka_unit_test(a_nic_that_is_down_carries_nothing),
-		cmocka_unit_test(a_connection_to_a_nic_that_is_down_fails_or_waits),
-		cmocka_unit_test(data_can_overtake_control_that_is_held),
-		cmocka_unit_test(the_poller_tells_what_was_asked_for_as_long_as_it_is_so),
-		cmocka_unit_test(the_poller_starves_nobody),
-		cmocka_unit_test(without_a_fabric_it_does_not_open),
-		cmocka_unit_test(a_seed_gives_the_same_run),
-		cmocka_unit_test(random_cuts_stop_when_calmed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 
 #include "host/addr.h"
 
-static void
-texts_are_read_or_refused(void **state)
+TEST(texts_are_read_or_refused)
 {
 	static const struct {
 		const char *text;
@@ -58,8 +57,7 @@ addr_of(const char *text)
 	return addr;
 }
 
-static void
-the_longest_text_fits(void **state)
+TEST(the_longest_text_fits)
 {
 	struct tcpx_addr a = addr_of("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128");
 	char text[TCPX_HOST_ADDR_TEXT];
@@ -71,8 +69,7 @@ the_longest_text_fits(void **state)
 	check_text("no address", text, "none");
 }
 
-static void
-subnets_are_compared_by_the_shorter_prefix(void **state)
+TEST(subnets_are_compared_by_the_shorter_prefix)
 {
 	static const struct {
 		const char *a, *b;
@@ -100,8 +97,7 @@ subnets_are_compared_by_the_shorter_prefix(void **state)
 	}
 }
 
-static void
-ranks_prefer_addresses_that_reach_far(void **state)
+TEST(ranks_prefer_addresses_that_reach_far)
 {
 	static const char *const best_first[] = { "10.0.0.1", "fd00::1", "169.254.1.1", "fe80::1" };
 
@@ -110,17 +106,4 @@ ranks_prefer_addresses_that_reach_far(void **state)
 
 		check(best_first[i], "rank", tcpx_host_addr_rank(&a), i);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_read_or_refused),
-		cmocka_unit_test(the_longest_text_fits),
-		cmocka_unit_test(subnets_are_compared_by_the_shorter_prefix),
-		cmocka_unit_test(ranks_prefer_addresses_that_reach_far),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

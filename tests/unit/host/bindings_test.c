@@ -6,8 +6,7 @@
 
 #include "host/bindings.h"
 
-static void
-texts_read_and_write(void **state)
+TEST(texts_read_and_write)
 {
 	static const struct {
 		const char *text, *again;
@@ -33,8 +32,7 @@ texts_read_and_write(void **state)
 	}
 }
 
-static void
-what_is_wrong_is_refused(void **state)
+TEST(what_is_wrong_is_refused)
 {
 	static const struct {
 		const char *text, *says;
@@ -74,8 +72,7 @@ what_is_wrong_is_refused(void **state)
 	tcpx_log_sink(NULL, NULL);
 }
 
-static void
-what_is_odd_is_listed(void **state)
+TEST(what_is_odd_is_listed)
 {
 	static const struct {
 		const char *text;
@@ -105,8 +102,7 @@ what_is_odd_is_listed(void **state)
 	}
 }
 
-static void
-more_ranges_than_the_plugin_has_room_for_are_not_written(void **state)
+TEST(more_ranges_than_the_plugin_has_room_for_are_not_written)
 {
 	struct tcpx_bindings b = { 0 };
 	struct tcpx_cpuset set;
@@ -126,17 +122,4 @@ more_ranges_than_the_plugin_has_room_for_are_not_written(void **state)
 	check_has(captured, "9 ranges");
 	tcpx_log_sink(NULL, NULL);
 	tcpx_bindings_fini(&b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_read_and_write),
-		cmocka_unit_test(what_is_wrong_is_refused),
-		cmocka_unit_test(what_is_odd_is_listed),
-		cmocka_unit_test(more_ranges_than_the_plugin_has_room_for_are_not_written),
-	};
-
-	return cmocka_run_group_tests_name("host/bindings", tests, NULL, NULL);
 }

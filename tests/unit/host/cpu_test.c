@@ -26,8 +26,7 @@ read_machine(const char *text, bool is_name)
 	return rc;
 }
 
-static void
-a3_high_has_208_cpus_in_2_nodes(void **state)
+TEST(a3_high_has_208_cpus_in_2_nodes)
 {
 	char list[64];
 
@@ -40,8 +39,7 @@ a3_high_has_208_cpus_in_2_nodes(void **state)
 	check_text("node 1", list, "52-103,156-207");
 }
 
-static void
-nodes_may_have_gaps_and_no_cpus(void **state)
+TEST(nodes_may_have_gaps_and_no_cpus)
 {
 	assert_int_equal(read_machine("weird", true), 0);
 	assert_int_equal(cpus.node_count, 3);
@@ -50,8 +48,7 @@ nodes_may_have_gaps_and_no_cpus(void **state)
 	assert_true(tcpx_cpuset_empty(&cpus.node[2].cpus));
 }
 
-static void
-nodes_are_in_order_of_number(void **state)
+TEST(nodes_are_in_order_of_number)
 {
 	assert_int_equal(read_machine("cpus online=0-3\nnode id=10 cpus=0\nnode id=2 cpus=1-3\n"
 				      "node id=2x cpus=0\nnode id=70000 cpus=0", false), 0);
@@ -60,8 +57,7 @@ nodes_are_in_order_of_number(void **state)
 	assert_int_equal(cpus.node[1].id, 10);
 }
 
-static void
-allowed_cpus_are_online_ones(void **state)
+TEST(allowed_cpus_are_online_ones)
 {
 	static const struct {
 		const char *allowed;
@@ -81,8 +77,7 @@ allowed_cpus_are_online_ones(void **state)
 	}
 }
 
-static void
-without_a_list_of_cpus_reading_fails_once(void **state)
+TEST(without_a_list_of_cpus_reading_fails_once)
 {
 	static const struct {
 		const char *text;
@@ -101,8 +96,7 @@ without_a_list_of_cpus_reading_fails_once(void **state)
 	}
 }
 
-static void
-this_machine_agrees_with_the_c_library(void **state)
+TEST(this_machine_agrees_with_the_c_library)
 {
 	cpu_set_t mask;
 
@@ -110,19 +104,4 @@ this_machine_agrees_with_the_c_library(void **state)
 	assert_int_equal(cpus.count, sysconf(_SC_NPROCESSORS_ONLN));
 	if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
 		assert_int_equal(cpus.allowed_count, CPU_COUNT(&mask));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a3_high_has_208_cpus_in_2_nodes),
-		cmocka_unit_test(nodes_may_have_gaps_and_no_cpus),
-		cmocka_unit_test(nodes_are_in_order_of_number),
-		cmocka_unit_test(allowed_cpus_are_online_ones),
-		cmocka_unit_test(without_a_list_of_cpus_reading_fails_once),
-		cmocka_unit_test(this_machine_agrees_with_the_c_library),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

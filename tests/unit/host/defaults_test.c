@@ -4,8 +4,7 @@
 
 #include "host/host.h"
 
-static void
-defaults_follow_nics_and_cpus(void **state)
+TEST(defaults_follow_nics_and_cpus)
 {
 	static const struct {
 		const char *name;
@@ -57,8 +56,7 @@ defaults_follow_nics_and_cpus(void **state)
 	}
 }
 
-static void
-reasons_are_whole_sentences_about_numbers(void **state)
+TEST(reasons_are_whole_sentences_about_numbers)
 {
 	static struct tcpx_host_nic nics[4];
 	static struct tcpx_host_cpus cpus = { .allowed_count = 4 };
@@ -69,15 +67,4 @@ reasons_are_whole_sentences_about_numbers(void **state)
 	check_text("channels", plan.channels_why, "4 for each of 4 NICs");
 	check_text("spin", plan.spin_why,
 		   "4 CPUs are fewer than the 6 that 2 I/O threads need to spin");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_follow_nics_and_cpus),
-		cmocka_unit_test(reasons_are_whole_sentences_about_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@ count_gpus(const char *machine, unsigned cap)
 	return count;
 }
 
-static void
-a3_high_has_8_gpus_on_2_nodes(void **state)
+TEST(a3_high_has_8_gpus_on_2_nodes)
 {
 	assert_int_equal(count_gpus("a3-high", ARRAY_LEN(gpus)), 8);
 	check_text("first", gpus[0].place.pci, "0000:04:00.0");
@@ -30,33 +29,17 @@ a3_high_has_8_gpus_on_2_nodes(void **state)
 	assert_int_equal(gpus[0].device, 0x2330);
 }
 
-static void
-a_display_of_another_vendor_is_no_gpu(void **state)
+TEST(a_display_of_another_vendor_is_no_gpu)
 {
 	assert_int_equal(count_gpus("virtio-2cpu", ARRAY_LEN(gpus)), 0);
 }
 
-static void
-a_machine_without_pci_has_none(void **state)
+TEST(a_machine_without_pci_has_none)
 {
 	assert_int_equal(count_gpus("empty", ARRAY_LEN(gpus)), 0);
 }
 
-static void
-no_more_than_the_room_is_filled(void **state)
+TEST(no_more_than_the_room_is_filled)
 {
 	assert_int_equal(count_gpus("a3-high", 3), 3);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a3_high_has_8_gpus_on_2_nodes),
-		cmocka_unit_test(a_display_of_another_vendor_is_no_gpu),
-		cmocka_unit_test(a_machine_without_pci_has_none),
-		cmocka_unit_test(no_more_than_the_room_is_filled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,7 @@ remove_machine(void **state)
 	return 0;
 }
 
-static void
-paths_resolve_inside_the_root(void **state)
+TEST(paths_resolve_inside_the_root)
 {
 	static const struct {
 		const char *path;
@@ -86,8 +85,7 @@ paths_resolve_inside_the_root(void **state)
 	}
 }
 
-static void
-too_long_paths_are_refused(void **state)
+TEST(too_long_paths_are_refused)
 {
 	char path[2 * TCPX_IO_PATH], real[TCPX_IO_PATH];
 
@@ -99,8 +97,7 @@ too_long_paths_are_refused(void **state)
 	check("long path", "rc", tcpx_io_realpath(machine.root, path, real), -ENAMETOOLONG);
 }
 
-static void
-small_files_are_read_whole_or_not_at_all(void **state)
+TEST(small_files_are_read_whole_or_not_at_all)
 {
 	char buf[8], path[128];
 
@@ -149,15 +146,13 @@ files_are_found_inside_the_root(void)
 	return good && tcpx_io_is_dir(machine.root, "dir") && !tcpx_io_is_dir(machine.root, "chain");
 }
 
-static void
-files_are_found_by_the_kernel(void **state)
+TEST(files_are_found_by_the_kernel)
 {
 	assert_true(files_are_found_inside_the_root());
 }
 
 /* As before Linux 5.6, in a process of its own that has no openat2(). */
-static void
-files_are_found_by_walking(void **state)
+TEST(files_are_found_by_walking)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -183,8 +178,7 @@ files_are_found_by_walking(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void
-numbers_are_strict(void **state)
+TEST(numbers_are_strict)
 {
 	static const struct {
 		const char *text;
@@ -207,8 +201,7 @@ numbers_are_strict(void **state)
 	}
 }
 
-static void
-lists_are_in_the_order_of_their_bytes(void **state)
+TEST(lists_are_in_the_order_of_their_bytes)
 {
 	struct tcpx_io_names names;
 
@@ -225,8 +218,7 @@ lists_are_in_the_order_of_their_bytes(void **state)
 	check("file", "rc", tcpx_io_list(machine.root, "a/other", &names), -ENOTDIR);
 }
 
-static void
-links_are_read_by_their_last_word(void **state)
+TEST(links_are_read_by_their_last_word)
 {
 	char word[8];
 
@@ -240,8 +232,7 @@ links_are_read_by_their_last_word(void **state)
 	assert_false(tcpx_io_is_dir(machine.root, "relative"));
 }
 
-static void
-the_machine_itself_has_many_names(void **state)
+TEST(the_machine_itself_has_many_names)
 {
 	char real[TCPX_IO_PATH];
 
@@ -282,8 +273,7 @@ drip(void *arg, void *buf, size_t cap)
 	return (ssize_t)n;
 }
 
-static void
-tables_are_read_whole_however_they_come(void **state)
+TEST(tables_are_read_whole_however_they_come)
 {
 	enum { LEN = 200000 };
 	char *text = malloc(LEN + 1), *got;
@@ -311,8 +301,7 @@ tables_are_read_whole_however_they_come(void **state)
 	free(text);
 }
 
-static void
-rights_are_told(void **state)
+TEST(rights_are_told)
 {
 	char path[256];
 	unsigned mode;
@@ -328,19 +317,5 @@ rights_are_told(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_resolve_inside_the_root),
-		cmocka_unit_test(too_long_paths_are_refused),
-		cmocka_unit_test(small_files_are_read_whole_or_not_at_all),
-		cmocka_unit_test(files_are_found_by_the_kernel),
-		cmocka_unit_test(files_are_found_by_walking),
-		cmocka_unit_test(numbers_are_strict),
-		cmocka_unit_test(lists_are_in_the_order_of_their_bytes),
-		cmocka_unit_test(links_are_read_by_their_last_word),
-		cmocka_unit_test(the_machine_itself_has_many_names),
-		cmocka_unit_test(tables_are_read_whole_however_they_come),
-		cmocka_unit_test(rights_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, make_machine, remove_machine);
+	return run_cases(make_machine, remove_machine);
 }

@@ -10,8 +10,7 @@
 #include "../base/base_test.h"
 #include "host/host.h"
 
-static void
-a_link_that_comes_up_is_reported(void **state)
+TEST(a_link_that_comes_up_is_reported)
 {
 	const struct tcpx_addr near = { .family = 4, .ip = { 127, 0, 3, 1 } };
 	const struct tcpx_addr any = { .family = 4 };
@@ -40,14 +39,4 @@ a_link_that_comes_up_is_reported(void **state)
 	assert_false(tcpx_link_up_with("lo", &far));
 	close(s);
 	close(fd);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_link_that_comes_up_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,8 +55,7 @@ find(const char *name)
 	return NULL;
 }
 
-static void
-interfaces_are_in_natural_order(void **state)
+TEST(interfaces_are_in_natural_order)
 {
 	struct fixture f;
 
@@ -70,8 +69,7 @@ interfaces_are_in_natural_order(void **state)
 	tcpx_links_free(&links);
 }
 
-static void
-what_is_no_interface_is_left_out(void **state)
+TEST(what_is_no_interface_is_left_out)
 {
 	assert_int_equal(read_links("weird", NULL), 0);
 	assert_null(find("bonding_masters"));
@@ -82,8 +80,7 @@ what_is_no_interface_is_left_out(void **state)
 	tcpx_links_free(&links);
 }
 
-static void
-state_and_flags_make_up(void **state)
+TEST(state_and_flags_make_up)
 {
 	static const struct {
 		const char *flags, *state;
@@ -111,8 +108,7 @@ state_and_flags_make_up(void **state)
 	}
 }
 
-static void
-the_best_addresses_are_kept_best_first(void **state)
+TEST(the_best_addresses_are_kept_best_first)
 {
 	const struct tcpx_link *many;
 
@@ -132,8 +128,7 @@ the_best_addresses_are_kept_best_first(void **state)
 	tcpx_links_free(&links);
 }
 
-static void
-bad_lines_of_addresses_are_left_out_with_a_warning(void **state)
+TEST(bad_lines_of_addresses_are_left_out_with_a_warning)
 {
 	capture_start();
 	assert_int_equal(read_links("virtio-2cpu", "# a comment\neth0 10.0.0.1/24\n"
@@ -143,16 +138,14 @@ bad_lines_of_addresses_are_left_out_with_a_warning(void **state)
 	tcpx_links_free(&links);
 }
 
-static void
-a_machine_of_nothing_has_no_interfaces(void **state)
+TEST(a_machine_of_nothing_has_no_interfaces)
 {
 	assert_int_equal(read_links("empty", NULL), 0);
 	assert_int_equal(links.count, 0);
 	tcpx_links_free(&links);
 }
 
-static void
-this_machine_has_its_interfaces(void **state)
+TEST(this_machine_has_its_interfaces)
 {
 	struct if_nameindex *names = if_nameindex();
 
@@ -169,8 +162,7 @@ this_machine_has_its_interfaces(void **state)
 }
 
 /* A token bucket says bytes, beyond 32 bits in an attribute of its own. */
-static void
-a_link_is_limited_to_the_rate_of_its_token_bucket(void **state)
+TEST(a_link_is_limited_to_the_rate_of_its_token_bucket)
 {
 	enum { INDEX = 7 };
 	static const struct {
@@ -186,7 +178,6 @@ a_link_is_limited_to_the_rate_of_its_token_bucket(void **state)
 		{ "fq", 12500000, 0, 0, TC_H_ROOT, INDEX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct tcmsg tc = { .tcm_ifindex = rows[i].index, .tcm_parent = rows[i].parent };
 		struct tc_tbf_qopt parms = { .rate.rate = (uint32_t)rows[i].rate };
@@ -209,21 +200,4 @@ a_link_is_limited_to_the_rate_of_its_token_bucket(void **state)
 				 (unsigned long long)link.limit_bps,
 				 (unsigned long long)rows[i].limit_bps);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(interfaces_are_in_natural_order),
-		cmocka_unit_test(what_is_no_interface_is_left_out),
-		cmocka_unit_test(state_and_flags_make_up),
-		cmocka_unit_test(the_best_addresses_are_kept_best_first),
-		cmocka_unit_test(bad_lines_of_addresses_are_left_out_with_a_warning),
-		cmocka_unit_test(a_machine_of_nothing_has_no_interfaces),
-		cmocka_unit_test(this_machine_has_its_interfaces),
-		cmocka_unit_test(a_link_is_limited_to_the_rate_of_its_token_bucket),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

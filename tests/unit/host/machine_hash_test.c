@@ -46,8 +46,7 @@ parts_that_differ(const struct tcpx_machine *a, const struct tcpx_machine *b)
 	return parts;
 }
 
-static void
-each_fact_changes_its_part(void **state)
+TEST(each_fact_changes_its_part)
 {
 	static const struct {
 		const char *from, *to;
@@ -94,8 +93,7 @@ each_fact_changes_its_part(void **state)
 	tcpx_machine_fini(&was);
 }
 
-static void
-a_plan_names_its_machine(void **state)
+TEST(a_plan_names_its_machine)
 {
 	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
 	struct tcpx_machine m = changed(NULL, "");
@@ -107,15 +105,4 @@ a_plan_names_its_machine(void **state)
 		assert_true(p.parts[i] == tcpx_machine_hash_part(&m, (enum tcpx_machine_part)i));
 	tcpx_plan_fini(&p);
 	tcpx_machine_fini(&m);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_fact_changes_its_part),
-		cmocka_unit_test(a_plan_names_its_machine),
-	};
-
-	return cmocka_run_group_tests_name("host/machine_hash", tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@ siblings(struct fixture *f, unsigned cores)
 	}
 }
 
-static void
-a_tree_of_a3_high_gives_its_plan(void **state)
+TEST(a_tree_of_a3_high_gives_its_plan)
 {
 	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
 	struct tcpx_machine m;
@@ -46,8 +45,7 @@ a_tree_of_a3_high_gives_its_plan(void **state)
 	fixture_fini(&f);
 }
 
-static void
-without_siblings_each_cpu_is_a_core(void **state)
+TEST(without_siblings_each_cpu_is_a_core)
 {
 	struct tcpx_machine m;
 	struct fixture f;
@@ -63,8 +61,7 @@ without_siblings_each_cpu_is_a_core(void **state)
 }
 
 /* What threads are placed by is what interrupts are planned by. */
-static void
-it_is_the_topology_without_vectors(void **state)
+TEST(it_is_the_topology_without_vectors)
 {
 	static const char *const names[] = { "a3-high", "a3-mega", "slurm-smt-off", "epyc-nps4",
 					     "mlx5", "ena", "virtio-2cpu" };
@@ -89,8 +86,7 @@ it_is_the_topology_without_vectors(void **state)
 	}
 }
 
-static void
-nothing_is_no_machine(void **state)
+TEST(nothing_is_no_machine)
 {
 	struct tcpx_machine m;
 	struct fixture f;
@@ -101,17 +97,4 @@ nothing_is_no_machine(void **state)
 	assert_int_equal(captured_count("\n"), 1);
 	tcpx_log_sink(NULL, NULL);
 	fixture_fini(&f);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tree_of_a3_high_gives_its_plan),
-		cmocka_unit_test(without_siblings_each_cpu_is_a_core),
-		cmocka_unit_test(it_is_the_topology_without_vectors),
-		cmocka_unit_test(nothing_is_no_machine),
-	};
-
-	return cmocka_run_group_tests_name("host/machine_read", tests, NULL, NULL);
 }

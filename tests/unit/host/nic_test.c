@@ -46,8 +46,7 @@ find(const char *name)
 	return NULL;
 }
 
-static void
-a3_high_data_nic_is_known_in_full(void **state)
+TEST(a3_high_data_nic_is_known_in_full)
 {
 	const struct tcpx_host_nic *nic;
 	char list[64], addr[TCPX_HOST_ADDR_TEXT];
@@ -73,8 +72,7 @@ a3_high_data_nic_is_known_in_full(void **state)
 	free(nics);
 }
 
-static void
-virtio_nic_is_placed_by_its_pci_parent(void **state)
+TEST(virtio_nic_is_placed_by_its_pci_parent)
 {
 	const struct tcpx_host_nic *nic;
 
@@ -93,8 +91,7 @@ virtio_nic_is_placed_by_its_pci_parent(void **state)
 	free(nics);
 }
 
-static void
-files_that_make_no_sense_are_unknown_facts(void **state)
+TEST(files_that_make_no_sense_are_unknown_facts)
 {
 	const struct tcpx_host_nic *nic;
 
@@ -129,8 +126,7 @@ listed_as(const char *machine, const struct tcpx_link *link)
 }
 
 /* The files may show the NICs of another network namespace, of which one has the same name. */
-static void
-files_about_another_nic_of_that_name_are_not_read(void **state)
+TEST(files_about_another_nic_of_that_name_are_not_read)
 {
 	static const char machine[] = "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n"
 				      "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 "
@@ -153,8 +149,7 @@ files_about_another_nic_of_that_name_are_not_read(void **state)
 	}
 }
 
-static void
-a_nic_is_as_fast_as_the_lower_of_line_and_limit(void **state)
+TEST(a_nic_is_as_fast_as_the_lower_of_line_and_limit)
 {
 	static const struct {
 		const char *line;   /* Mbit/s in its file; "-1": none */
@@ -186,8 +181,7 @@ a_nic_is_as_fast_as_the_lower_of_line_and_limit(void **state)
 	}
 }
 
-static void
-a_machine_of_nothing_has_no_nics(void **state)
+TEST(a_machine_of_nothing_has_no_nics)
 {
 	struct tcpx_host_nic out[4];
 	unsigned count = 99;
@@ -214,8 +208,7 @@ nic_with(const char *name, bool loopback, const char *first, const char *second)
 	return nic;
 }
 
-static void
-a_family_leaves_addresses_of_its_own(void **state)
+TEST(a_family_leaves_addresses_of_its_own)
 {
 	const struct tcpx_host_nic all[] = { nic_with("lo", true, "127.0.0.1", "::1"),
 					     nic_with("eth0", false, "10.0.0.1", "fd00::1"),
@@ -229,7 +222,6 @@ a_family_leaves_addresses_of_its_own(void **state)
 		     { 1, { 1, 1, 1 }, { 4, 4, 4 } },
 		     { 2, { 1, 1, 0 }, { 6, 6, 0 } } };
 
-	(void)state;
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		memcpy(left, all, sizeof(left));
 		capture_start();
@@ -247,8 +239,7 @@ a_family_leaves_addresses_of_its_own(void **state)
 	assert_int_equal(captured_count("which TCPX_FAMILY=ipv6 asks for"), 1);
 }
 
-static void
-this_machine_has_a_usable_nic(void **state)
+TEST(this_machine_has_a_usable_nic)
 {
 	struct tcpx_host_nic out[TCPX_HOST_NICS];
 	unsigned count = 0;
@@ -263,21 +254,4 @@ this_machine_has_a_usable_nic(void **state)
 	}
 	assert_int_equal(rc, 0);
 	assert_true(count >= 1 && out[0].up && out[0].addr.family);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a3_high_data_nic_is_known_in_full),
-		cmocka_unit_test(virtio_nic_is_placed_by_its_pci_parent),
-		cmocka_unit_test(files_that_make_no_sense_are_unknown_facts),
-		cmocka_unit_test(files_about_another_nic_of_that_name_are_not_read),
-		cmocka_unit_test(a_nic_is_as_fast_as_the_lower_of_line_and_limit),
-		cmocka_unit_test(a_machine_of_nothing_has_no_nics),
-		cmocka_unit_test(a_family_leaves_addresses_of_its_own),
-		cmocka_unit_test(this_machine_has_a_usable_nic),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

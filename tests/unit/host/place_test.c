@@ -5,8 +5,7 @@
 #include "host/cpu.h"
 #include "host/place.h"
 
-static void
-numa_node_is_believed_only_if_it_exists(void **state)
+TEST(numa_node_is_believed_only_if_it_exists)
 {
 	static const struct {
 		const char *name;
@@ -49,8 +48,7 @@ numa_node_is_believed_only_if_it_exists(void **state)
 	}
 }
 
-static void
-a_device_off_the_bus_has_no_place(void **state)
+TEST(a_device_off_the_bus_has_no_place)
 {
 	static struct tcpx_host_cpus cpus;
 	struct tcpx_host_place place;
@@ -65,8 +63,7 @@ a_device_off_the_bus_has_no_place(void **state)
 	fixture_fini(&f);
 }
 
-static void
-distance_is_the_length_of_the_common_path(void **state)
+TEST(distance_is_the_length_of_the_common_path)
 {
 	static const struct {
 		const char *nic;
@@ -96,8 +93,7 @@ distance_is_the_length_of_the_common_path(void **state)
 	}
 }
 
-static void
-every_a3_high_gpu_has_one_nic_on_its_switch(void **state)
+TEST(every_a3_high_gpu_has_one_nic_on_its_switch)
 {
 	static const char *const nearest[] = {
 		"eth1", "eth1", "eth2", "eth2", "eth3", "eth3", "eth4", "eth4",
@@ -127,8 +123,7 @@ every_a3_high_gpu_has_one_nic_on_its_switch(void **state)
 	assert_int_equal(tcpx_host_distance(&nics[0], &gpus[7]), TCPX_CROSS_NODE);
 }
 
-static void
-every_value_has_a_name(void **state)
+TEST(every_value_has_a_name)
 {
 	for (unsigned i = 0; i < TCPX_DISTANCES; i++)
 		assert_string_not_equal(tcpx_host_distance_name(i), "?");
@@ -136,18 +131,4 @@ every_value_has_a_name(void **state)
 		assert_string_not_equal(tcpx_host_numa_source_name(i), "?");
 	check_text("beyond", tcpx_host_distance_name(TCPX_DISTANCES), "?");
 	check_text("beyond", tcpx_host_numa_source_name(TCPX_NUMA_SOURCES), "?");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numa_node_is_believed_only_if_it_exists),
-		cmocka_unit_test(a_device_off_the_bus_has_no_place),
-		cmocka_unit_test(distance_is_the_length_of_the_common_path),
-		cmocka_unit_test(every_a3_high_gpu_has_one_nic_on_its_switch),
-		cmocka_unit_test(every_value_has_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

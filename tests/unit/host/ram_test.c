@@ -27,10 +27,8 @@ put(struct fixture *f, const char *path, const char *text)
 		fixture_write(f, path, text);
 }
 
-static void
-the_least_of_machine_and_container(void **state)
+TEST(the_least_of_machine_and_container)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fixture f;
 
@@ -43,20 +41,7 @@ the_least_of_machine_and_container(void **state)
 	}
 }
 
-static void
-this_machine_has_some(void **state)
+TEST(this_machine_has_some)
 {
-	(void)state;
 	assert_true(tcpx_host_ram(NULL) > 16 * MIB);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_least_of_machine_and_container),
-		cmocka_unit_test(this_machine_has_some),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,7 @@ choose(const char *selection, unsigned cap)
 	return text;
 }
 
-static void
-selections_choose_as_nccl_does(void **state)
+TEST(selections_choose_as_nccl_does)
 {
 	static const struct {
 		const char *selection, *names;
@@ -127,8 +126,7 @@ selections_choose_as_nccl_does(void **state)
 			   choose(rows[i].selection, TCPX_HOST_NICS), rows[i].names);
 }
 
-static void
-an_address_nic_has_the_facts_of_its_interface(void **state)
+TEST(an_address_nic_has_the_facts_of_its_interface)
 {
 	char text[TCPX_HOST_ADDR_TEXT];
 
@@ -140,8 +138,7 @@ an_address_nic_has_the_facts_of_its_interface(void **state)
 	assert_true(out[0].loopback);
 }
 
-static void
-nothing_found_tells_what_there_is(void **state)
+TEST(nothing_found_tells_what_there_is)
 {
 	capture_start();
 	choose("nothing", 4);
@@ -151,8 +148,7 @@ nothing_found_tells_what_there_is(void **state)
 	assert_int_equal(captured_count("eth3 no address"), 1);
 }
 
-static void
-a_named_nic_that_does_not_fit_is_warned_of(void **state)
+TEST(a_named_nic_that_does_not_fit_is_warned_of)
 {
 	capture_start();
 	choose("=eth2,eth3,eth0,eth9,10.9.9.9", 4);
@@ -169,8 +165,7 @@ a_named_nic_that_does_not_fit_is_warned_of(void **state)
 	check_text("the default warns of nothing", captured, "");
 }
 
-static void
-every_nic_says_why(void **state)
+TEST(every_nic_says_why)
 {
 	choose("", 4);
 	check_text("default", out[0].why, "up, has an address");
@@ -209,8 +204,7 @@ split(const char *setting, const char *name, const char *selection)
 	return text;
 }
 
-static void
-the_control_nic_carries_no_data(void **state)
+TEST(the_control_nic_carries_no_data)
 {
 	static const struct {
 		const char *setting, *name, *selection, *nics, *said;
@@ -254,8 +248,7 @@ the_control_nic_carries_no_data(void **state)
 	}
 }
 
-static void
-a_control_nic_has_all_addresses_that_reach_beyond_the_link(void **state)
+TEST(a_control_nic_has_all_addresses_that_reach_beyond_the_link)
 {
 	struct tcpx_host_nic two[2] = { all[1], all[2] }, data[1] = { all[2] }, control;
 	struct tcpx_host_control want = tcpx_host_control_of("eth0", "environment");
@@ -269,8 +262,7 @@ a_control_nic_has_all_addresses_that_reach_beyond_the_link(void **state)
 	assert_true(tcpx_host_addr_equal(&control.addrs[1], &all[7].addr));
 }
 
-static void
-more_than_the_room_is_left_out_with_a_warning(void **state)
+TEST(more_than_the_room_is_left_out_with_a_warning)
 {
 	static struct tcpx_host_nic many[33];
 	unsigned count = 0;
@@ -287,8 +279,7 @@ more_than_the_room_is_left_out_with_a_warning(void **state)
 	check_text("room for one", choose("eth", 1), "eth0");
 }
 
-static void
-every_reason_to_leave_out_has_a_text(void **state)
+TEST(every_reason_to_leave_out_has_a_text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		const char *name = all[i].name;
@@ -305,17 +296,5 @@ every_reason_to_leave_out_has_a_text(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(selections_choose_as_nccl_does),
-		cmocka_unit_test(an_address_nic_has_the_facts_of_its_interface),
-		cmocka_unit_test(nothing_found_tells_what_there_is),
-		cmocka_unit_test(a_named_nic_that_does_not_fit_is_warned_of),
-		cmocka_unit_test(every_nic_says_why),
-		cmocka_unit_test(the_control_nic_carries_no_data),
-		cmocka_unit_test(a_control_nic_has_all_addresses_that_reach_beyond_the_link),
-		cmocka_unit_test(more_than_the_room_is_left_out_with_a_warning),
-		cmocka_unit_test(every_reason_to_leave_out_has_a_text),
-	};
-
-	return cmocka_run_group_tests(tests, make_all, NULL);
+	return run_cases(make_all, NULL);
 }

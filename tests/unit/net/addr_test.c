@@ -2,14 +2,10 @@
 /*
  * Addresses as text, both ways, and the names of providers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "net/registry.h"
@@ -58,10 +54,8 @@ static const struct {
 	  "11111111111111111111111111111111111111]:1", -EINVAL, 0, 0, NULL },
 };
 
-static void
-parse_and_format_agree(void **state)
+TEST(parse_and_format_agree)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tcpx_addr a = { .family = 99 };
 		const char *want = cases[i].back ? cases[i].back : cases[i].text;
@@ -81,23 +75,19 @@ parse_and_format_agree(void **state)
 	}
 }
 
-static void
-no_address_has_a_text(void **state)
+TEST(no_address_has_a_text)
 {
 	struct tcpx_addr a = { 0 };
 	char text[64], small[4];
 
-	(void)state;
 	tcpx_addr_format(&a, text, sizeof(text));
 	assert_string_equal(text, "none");
 	tcpx_addr_format(&a, small, sizeof(small));
 	assert_string_equal(small, "non");
 }
 
-static void
-providers_are_found_by_name(void **state)
+TEST(providers_are_found_by_name)
 {
-	(void)state;
 	assert_ptr_equal(tcpx_net_find("sock"), &tcpx_net_sock);
 	assert_null(tcpx_net_find("loop")); /* the scripted network is a test's */
 	assert_null(tcpx_net_find("socks"));
@@ -117,14 +107,12 @@ count_line(void *arg, int level, const char *line)
 	++*(unsigned *)arg;
 }
 
-static void
-a_host_name_is_no_warning(void **state)
+TEST(a_host_name_is_no_warning)
 {
 	struct tcpx_addr a[4];
 	unsigned lines = 0;
 	uint32_t n = 0;
 
-	(void)state;
 	tcpx_log_sink(count_line, &lines);
 	assert_int_equal(tcpx_addr_resolve("localhost:28515", a, 4, &n), 0);
 	tcpx_log_sink(NULL, NULL);
@@ -133,22 +121,19 @@ a_host_name_is_no_warning(void **state)
 }
 
 /* The resolver knows a name of a zone that is no number. */
-static void
-a_zone_is_kept(void **state)
+TEST(a_zone_is_kept)
 {
 	struct tcpx_addr a[4];
 	char text[64];
 	uint32_t n = 0;
 
-	(void)state;
 	assert_int_equal(tcpx_addr_resolve("fe80::1%lo:28515", a, 4, &n), 0);
 	assert_int_equal(n, 1);
 	tcpx_addr_format(&a[0], text, sizeof(text));
 	assert_string_equal(text, "[fe80::1%1]:28515");
 }
 
-static void
-several_addresses_stand_between_commas(void **state)
+TEST(several_addresses_stand_between_commas)
 {
 	static const char *const none[] = { "", ",", "10.0.0.1:5,", "10.0.0.1:5,,10.0.0.2:5",
 					    "10.0.0.1:5,10.0.0.2" };
@@ -156,7 +141,6 @@ several_addresses_stand_between_commas(void **state)
 	char text[64];
 	uint32_t n = 0;
 
-	(void)state;
 	assert_int_equal(tcpx_addr_resolve("10.0.0.1:5,[fd00::2]:6,10.0.0.3:7", a, 4, &n), 0);
 	assert_int_equal(n, 3);
 	tcpx_addr_format(&a[1], text, sizeof(text));
@@ -171,15 +155,6 @@ several_addresses_stand_between_commas(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_zone_is_kept),
-		cmocka_unit_test(several_addresses_stand_between_commas),
-		cmocka_unit_test(parse_and_format_agree),
-		cmocka_unit_test(a_host_name_is_no_warning),
-		cmocka_unit_test(no_address_has_a_text),
-		cmocka_unit_test(providers_are_found_by_name),
-	};
-
 	tcpx_log_sink(log_drop, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -8,8 +8,7 @@
 
 static const char *const versions[] = { "v6", "v7", "v8", "v9", "v10", "v11", "v12" };
 
-static void
-messages_pass_with_each_version(void **state)
+TEST(messages_pass_with_each_version)
 {
 	for (int i = 0; i < 7; i++) {
 		for (int unpack = 0; unpack <= (i > 0); unpack++) {
@@ -27,8 +26,7 @@ messages_pass_with_each_version(void **state)
 	}
 }
 
-static void
-a_comm_may_take_its_time(void **state)
+TEST(a_comm_may_take_its_time)
 {
 	for (int nulls = 0; nulls < 40; nulls += 13) {
 		uint8_t handle[PLUG_HANDLE_BYTES], given[PLUG_HANDLE_BYTES];
@@ -64,8 +62,7 @@ a_comm_may_take_its_time(void **state)
 	}
 }
 
-static void
-what_cannot_connect_says_so_once(void **state)
+TEST(what_cannot_connect_says_so_once)
 {
 	uint8_t handle[PLUG_HANDLE_BYTES];
 	struct plug_listen *l = NULL;
@@ -96,8 +93,7 @@ what_cannot_connect_says_so_once(void **state)
 	rig_close(&r);
 }
 
-static void
-in_progress_means_again(void **state)
+TEST(in_progress_means_again)
 {
 	uint8_t handle[PLUG_HANDLE_BYTES];
 	struct plug_listen *l = NULL;
@@ -117,8 +113,7 @@ in_progress_means_again(void **state)
 }
 
 /* The plugin's threads use what they were given until they end. */
-static void
-what_is_given_up_is_followed_to_its_end(void **state)
+TEST(what_is_given_up_is_followed_to_its_end)
 {
 	uint8_t handle[PLUG_HANDLE_BYTES], other[PLUG_HANDLE_BYTES];
 	struct plug_listen *l = NULL, *l2 = NULL;
@@ -149,8 +144,7 @@ what_is_given_up_is_followed_to_its_end(void **state)
 	rig_close(&r);
 }
 
-static void
-where_to_unpack_has_to_be_said(void **state)
+TEST(where_to_unpack_has_to_be_said)
 {
 	uint8_t handle[PLUG_HANDLE_BYTES];
 	struct plug_listen *l = NULL;
@@ -169,8 +163,7 @@ where_to_unpack_has_to_be_said(void **state)
 	rig_close(&r);
 }
 
-static void
-device_handles_are_looked_at(void **state)
+TEST(device_handles_are_looked_at)
 {
 	struct nccl_unpack_device bad[] = {
 		{ NULL, (void *)0x1000, 0 },
@@ -189,8 +182,7 @@ device_handles_are_looked_at(void **state)
 	}
 }
 
-static void
-memory_is_checked_before_it_is_registered(void **state)
+TEST(memory_is_checked_before_it_is_registered)
 {
 	void *mr = NULL;
 	struct rig r;
@@ -219,8 +211,7 @@ memory_is_checked_before_it_is_registered(void **state)
 	rig_close(&r);
 }
 
-static void
-memory_that_a_nic_does_not_take_is_refused(void **state)
+TEST(memory_that_a_nic_does_not_take_is_refused)
 {
 	void *mr = NULL;
 	struct rig r;
@@ -244,8 +235,7 @@ memory_that_a_nic_does_not_take_is_refused(void **state)
 	rig_close(&r);
 }
 
-static void
-memory_in_use_stays_registered(void **state)
+TEST(memory_in_use_stays_registered)
 {
 	struct plug_request *req;
 	uint32_t len;
@@ -266,19 +256,6 @@ memory_in_use_stays_registered(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_pass_with_each_version),
-		cmocka_unit_test(a_comm_may_take_its_time),
-		cmocka_unit_test(what_cannot_connect_says_so_once),
-		cmocka_unit_test(in_progress_means_again),
-		cmocka_unit_test(what_is_given_up_is_followed_to_its_end),
-		cmocka_unit_test(where_to_unpack_has_to_be_said),
-		cmocka_unit_test(device_handles_are_looked_at),
-		cmocka_unit_test(memory_is_checked_before_it_is_registered),
-		cmocka_unit_test(memory_that_a_nic_does_not_take_is_refused),
-		cmocka_unit_test(memory_in_use_stays_registered),
-	};
-
 	rig_log_start();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -50,8 +50,7 @@ await_both(struct rig *r)
 	assert_int_equal(plug_consumed(r->rx, rx), 0);
 }
 
-static void
-messages_pass_whatever_the_weather(void **state)
+TEST(messages_pass_whatever_the_weather)
 {
 	static const char *const faults[] = {
 		"", "setup-nulls:n=20", "early-comm:ms=5", "frag-size:n=300", "frag-odd-even",
@@ -74,8 +73,7 @@ messages_pass_whatever_the_weather(void **state)
 	}
 }
 
-static void
-what_fails_is_told(void **state)
+TEST(what_fails_is_told)
 {
 	uint8_t handle[PLUG_HANDLE_BYTES];
 	struct plug_listen *l = NULL;
@@ -96,15 +94,10 @@ what_fails_is_told(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_pass_whatever_the_weather),
-		cmocka_unit_test(what_fails_is_told),
-	};
-
 	setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 1);
 	setenv("NCCL_NSOCKS_PERTHREAD", "4", 1);
 	setenv("NCCL_GPUDIRECTTCPX_SPINWAIT_CONNECT", "0", 1);
 	setenv("TCPX_EMU_MEMORY", "host", 1);
 	rig_log_start();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of fragments: random partitions in runs are taken, and nothing else is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "base/err.h"
@@ -63,8 +59,7 @@ check(uint32_t count, uint32_t len, uint32_t *n)
 	return plug_frags_check(list, count, len, 1ull << 40, out, n);
 }
 
-static void
-partitions_are_taken_as_they_are(void **state)
+TEST(partitions_are_taken_as_they_are)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(1);
 
@@ -89,8 +84,7 @@ partitions_are_taken_as_they_are(void **state)
 }
 
 /* Of a partition one thing is changed: no partition is left, however it is looked at. */
-static void
-everything_else_is_refused(void **state)
+TEST(everything_else_is_refused)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(2);
 
@@ -130,8 +124,7 @@ everything_else_is_refused(void **state)
 }
 
 /* Sums that are right by overlap and hole of the same size. */
-static void
-a_right_sum_is_not_enough(void **state)
+TEST(a_right_sum_is_not_enough)
 {
 	uint32_t n;
 
@@ -147,8 +140,7 @@ a_right_sum_is_not_enough(void **state)
 	assert_int_equal(check(0, 1, &n), TCPX_EFRAME);
 }
 
-static void
-ends_are_not_passed(void **state)
+TEST(ends_are_not_passed)
 {
 	uint32_t n;
 
@@ -166,17 +158,4 @@ ends_are_not_passed(void **state)
 	assert_int_equal(plug_frags_sum(list, NCCL_UNPACK_FRAGS, 0), 0);
 	assert_int_equal(plug_frags_sum(list, NCCL_UNPACK_FRAGS + 1, 0), UINT64_MAX);
 	assert_int_equal(check(NCCL_UNPACK_FRAGS + 1, 0, &n), TCPX_EFRAME);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(partitions_are_taken_as_they_are),
-		cmocka_unit_test(everything_else_is_refused),
-		cmocka_unit_test(a_right_sum_is_not_enough),
-		cmocka_unit_test(ends_are_not_passed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,7 @@ assert_said(const char *one, const char *other)
 		fail_msg("the log says \"%s\", not \"%s\" and \"%s\"", rig_log_last(), one, other);
 }
 
-static void
-each_version_is_loaded_and_named(void **state)
+TEST(each_version_is_loaded_and_named)
 {
 	for (int i = 0; i < 7; i++) {
 		struct plug_props props;
@@ -56,8 +55,7 @@ each_version_is_loaded_and_named(void **state)
 	}
 }
 
-static void
-unpacking_is_of_one_version(void **state)
+TEST(unpacking_is_of_one_version)
 {
 	struct plug_props props;
 	struct rig r;
@@ -83,8 +81,7 @@ unpacking_is_of_one_version(void **state)
 	rig_close(&r);
 }
 
-static void
-init_is_called_once_for_all_users(void **state)
+TEST(init_is_called_once_for_all_users)
 {
 	struct plug *again, *third;
 	struct rig r;
@@ -102,8 +99,7 @@ init_is_called_once_for_all_users(void **state)
 	rig_close(&r);
 }
 
-static void
-a_context_ends_with_its_last_user(void **state)
+TEST(a_context_ends_with_its_last_user)
 {
 	struct plug *again;
 	struct rig r;
@@ -120,8 +116,7 @@ a_context_ends_with_its_last_user(void **state)
 	rig_close(&r);
 }
 
-static void
-what_is_missing_is_said(void **state)
+TEST(what_is_missing_is_said)
 {
 	struct plug *p = NULL;
 	struct rig r;
@@ -136,8 +131,7 @@ what_is_missing_is_said(void **state)
 	rig_close(&r);
 }
 
-static void
-what_dlopen_would_hang_or_die_on_is_refused(void **state)
+TEST(what_dlopen_would_hang_or_die_on_is_refused)
 {
 	struct plug *p = NULL;
 	struct stat st;
@@ -173,8 +167,7 @@ hang(const void *table, void **ctx, nccl_logger logger, nccl_profiler profiler)
 	return NCCL_OK;
 }
 
-static void
-an_init_that_hangs_is_given_up(void **state)
+TEST(an_init_that_hangs_is_given_up)
 {
 	struct plug_abi abi = { .version = 7, .init = hang };
 	struct plug p = { .abi = &abi };
@@ -190,8 +183,7 @@ an_init_that_hangs_is_given_up(void **state)
 	assert_string_equal(words, "");
 }
 
-static void
-a_failed_init_is_not_repeated(void **state)
+TEST(a_failed_init_is_not_repeated)
 {
 	struct rig r;
 
@@ -209,8 +201,7 @@ a_failed_init_is_not_repeated(void **state)
 	rig_close(&r);
 }
 
-static void
-devices_are_needed(void **state)
+TEST(devices_are_needed)
 {
 	static const struct {
 		enum net_fake_call call;
@@ -236,8 +227,7 @@ devices_are_needed(void **state)
 	}
 }
 
-static void
-wrong_tables_are_refused(void **state)
+TEST(wrong_tables_are_refused)
 {
 	struct nccl_net_v7 *table;
 	struct rig r;
@@ -266,8 +256,7 @@ wrong_tables_are_refused(void **state)
 	rig_close(&r);
 }
 
-static void
-chunks_are_asked_for_before_init(void **state)
+TEST(chunks_are_asked_for_before_init)
 {
 	static const char *const bad[] = { NULL, "", "0", "0x0", "512K", "-1", "2147483648" };
 	struct rig r;
@@ -287,8 +276,7 @@ chunks_are_asked_for_before_init(void **state)
 	rig_close(&r);
 }
 
-static void
-the_environment_names_a_plugin(void **state)
+TEST(the_environment_names_a_plugin)
 {
 	struct rig r;
 	char list[600];
@@ -323,8 +311,7 @@ the_environment_names_a_plugin(void **state)
 	rig_close(&r);
 }
 
-static void
-names_are_as_nccl_makes_them(void **state)
+TEST(names_are_as_nccl_makes_them)
 {
 	static const struct {
 		const char *path, *ours, *nccl, *names;
@@ -356,8 +343,7 @@ names_are_as_nccl_makes_them(void **state)
 	free(names);
 }
 
-static void
-long_lists_end_somewhere(void **state)
+TEST(long_lists_end_somewhere)
 {
 	struct plug_names *names = malloc(sizeof(*names));
 	char list[4000];
@@ -373,8 +359,7 @@ long_lists_end_somewhere(void **state)
 	free(names);
 }
 
-static void
-tcpx_is_told_by_its_names(void **state)
+TEST(tcpx_is_told_by_its_names)
 {
 	assert_true(plug_is_tcpx("GPUDirectTCPX_v7", NULL));
 	assert_true(plug_is_tcpx(NULL, "/lib/libnccl-net-tcpx.so"));
@@ -386,28 +371,10 @@ tcpx_is_told_by_its_names(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_version_is_loaded_and_named),
-		cmocka_unit_test(unpacking_is_of_one_version),
-		cmocka_unit_test(init_is_called_once_for_all_users),
-		cmocka_unit_test(a_context_ends_with_its_last_user),
-		cmocka_unit_test(what_is_missing_is_said),
-		cmocka_unit_test(what_dlopen_would_hang_or_die_on_is_refused),
-		cmocka_unit_test(an_init_that_hangs_is_given_up),
-		cmocka_unit_test(a_failed_init_is_not_repeated),
-		cmocka_unit_test(devices_are_needed),
-		cmocka_unit_test(wrong_tables_are_refused),
-		cmocka_unit_test(chunks_are_asked_for_before_init),
-		cmocka_unit_test(the_environment_names_a_plugin),
-		cmocka_unit_test(names_are_as_nccl_makes_them),
-		cmocka_unit_test(long_lists_end_somewhere),
-		cmocka_unit_test(tcpx_is_told_by_its_names),
-	};
-
 	rig_log_start();
 	unsetenv("NCCL_DYNAMIC_CHUNK_SIZE");
 	unsetenv("NCCL_NET_PLUGIN");
 	unsetenv("TCPX_PLUGIN_PATH");
 	unsetenv("UCCL_TCPX_PLUGIN_PATH");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -9,8 +9,7 @@
 
 static struct plug_frag frags[PLUG_FRAGS_MAX];
 
-static void
-the_limit_is_kept_here(void **state)
+TEST(the_limit_is_kept_here)
 {
 	static const struct {
 		const char *version;
@@ -51,8 +50,7 @@ the_limit_is_kept_here(void **state)
 	}
 }
 
-static void
-only_the_oldest_is_asked_for(void **state)
+TEST(only_the_oldest_is_asked_for)
 {
 	struct plug_request *tx[3], *rx[3], *more;
 	int before;
@@ -91,8 +89,7 @@ only_the_oldest_is_asked_for(void **state)
 	rig_close(&r);
 }
 
-static void
-slots_come_round(void **state)
+TEST(slots_come_round)
 {
 	struct rig r;
 
@@ -103,8 +100,7 @@ slots_come_round(void **state)
 	rig_close(&r);
 }
 
-static void
-an_early_comm_is_waited_for(void **state)
+TEST(an_early_comm_is_waited_for)
 {
 	struct plug_request *tx, *rx;
 	struct rig r;
@@ -124,8 +120,7 @@ an_early_comm_is_waited_for(void **state)
 	rig_close(&r);
 }
 
-static void
-messages_stay_in_what_is_registered(void **state)
+TEST(messages_stay_in_what_is_registered)
 {
 	struct plug_request *req;
 	struct rig r;
@@ -140,8 +135,7 @@ messages_stay_in_what_is_registered(void **state)
 	rig_close(&r);
 }
 
-static void
-sizes_are_capped(void **state)
+TEST(sizes_are_capped)
 {
 	struct plug_request *req;
 	void *mr;
@@ -160,8 +154,7 @@ sizes_are_capped(void **state)
 	rig_close(&r);
 }
 
-static void
-results_break_the_comm_for_ever(void **state)
+TEST(results_break_the_comm_for_ever)
 {
 	static const struct {
 		int result, code;
@@ -200,8 +193,7 @@ results_break_the_comm_for_ever(void **state)
 	}
 }
 
-static void
-a_failed_consume_breaks_the_comm(void **state)
+TEST(a_failed_consume_breaks_the_comm)
 {
 	struct plug_request *tx, *rx;
 	uint32_t len;
@@ -245,8 +237,7 @@ try_list(const struct nccl_unpack_frag *list, uint64_t count, int test, int read
 	rig_close(&r);
 }
 
-static void
-lists_that_are_no_message_break_the_comm(void **state)
+TEST(lists_that_are_no_message_break_the_comm)
 {
 	struct nccl_unpack_frag beyond[] = { { 0, 9999, 0 }, { 20000, 2, 9999 } };
 	struct nccl_unpack_frag far[] = { { 0, 10, UINT64_MAX - 4 } };
@@ -267,8 +258,7 @@ lists_that_are_no_message_break_the_comm(void **state)
 }
 
 /* An ordinary plugin returns sizes by test(), and a GPU sees them after a flush. */
-static void
-an_ordinary_plugin_flushes(void **state)
+TEST(an_ordinary_plugin_flushes)
 {
 	struct plug_request *tx, *rx;
 	uint32_t len;
@@ -304,8 +294,7 @@ an_ordinary_plugin_flushes(void **state)
 	rig_close(&r);
 }
 
-static void
-an_ordinary_message_fits_its_receive(void **state)
+TEST(an_ordinary_message_fits_its_receive)
 {
 	struct plug_request *tx, *rx;
 	uint32_t len;
@@ -319,8 +308,7 @@ an_ordinary_message_fits_its_receive(void **state)
 	rig_close(&r);
 }
 
-static void
-closing_gives_pages_back(void **state)
+TEST(closing_gives_pages_back)
 {
 	struct plug_request *tx, *rx;
 	uint32_t len;
@@ -344,21 +332,6 @@ closing_gives_pages_back(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_limit_is_kept_here),
-		cmocka_unit_test(only_the_oldest_is_asked_for),
-		cmocka_unit_test(slots_come_round),
-		cmocka_unit_test(an_early_comm_is_waited_for),
-		cmocka_unit_test(messages_stay_in_what_is_registered),
-		cmocka_unit_test(sizes_are_capped),
-		cmocka_unit_test(results_break_the_comm_for_ever),
-		cmocka_unit_test(a_failed_consume_breaks_the_comm),
-		cmocka_unit_test(lists_that_are_no_message_break_the_comm),
-		cmocka_unit_test(an_ordinary_plugin_flushes),
-		cmocka_unit_test(an_ordinary_message_fits_its_receive),
-		cmocka_unit_test(closing_gives_pages_back),
-	};
-
 	rig_log_start();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -7,13 +7,7 @@
 #ifndef UNIT_NET_PLUG_RIG_H
 #define UNIT_NET_PLUG_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "fake/net_fake.h"
 #include "net/plugin/comm.h"
 #include "net/plugin/frag.h"

@@ -10,8 +10,7 @@ announce(struct rig *r, uint64_t seq, uint32_t len)
 	return r->ops->comm->head(r->rx, &h);
 }
 
-static void
-a_header_may_come_first_or_last(void **state)
+TEST_WITH(a_header_may_come_first_or_last, rig_setup, rig_teardown)
 {
 	static const uint32_t lens[] = { 0, 1, 4095, 4096, 4097, RIG_CHUNK };
 	struct rig *r = *state;
@@ -97,8 +96,7 @@ random_messages(struct rig *r, uint64_t seed)
 	assert_int_equal(r->warnings, 0);
 }
 
-static void
-random_messages_with_unpack(void **state)
+TEST_WITH(random_messages_with_unpack, rig_setup, rig_teardown)
 {
 	for (uint64_t seed = 1; seed < 8; seed++) {
 		random_messages(*state, seed);
@@ -107,8 +105,7 @@ random_messages_with_unpack(void **state)
 	}
 }
 
-static void
-random_messages_without_unpack(void **state)
+TEST_WITH(random_messages_without_unpack, rig_setup, rig_teardown)
 {
 	for (uint64_t seed = 1; seed < 8; seed++) {
 		plug_fake.unpack = false;
@@ -118,8 +115,7 @@ random_messages_without_unpack(void **state)
 	}
 }
 
-static void
-a_full_window_waits_for_the_plugin(void **state)
+TEST_WITH(a_full_window_waits_for_the_plugin, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -146,8 +142,7 @@ a_full_window_waits_for_the_plugin(void **state)
 
 /* The peer says by its control stream that it has a message; the plugin here hears of it
  * later, and may look at the slot until then. */
-static void
-a_slot_is_not_used_again_before_its_message_has_left(void **state)
+TEST_WITH(a_slot_is_not_used_again_before_its_message_has_left, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -189,8 +184,7 @@ check_dead(struct rig *r, struct tcpx_chan *c, int code)
 	assert_int_equal(r->warnings, 1);
 }
 
-static void
-another_length_than_the_header_says_kills_the_channel(void **state)
+TEST_WITH(another_length_than_the_header_says_kills_the_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -202,8 +196,7 @@ another_length_than_the_header_says_kills_the_channel(void **state)
 	check_dead(r, r->rx, TCPX_EFRAME);
 }
 
-static void
-another_length_without_unpack_kills_the_channel(void **state)
+TEST_WITH(another_length_without_unpack_kills_the_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -217,8 +210,7 @@ another_length_without_unpack_kills_the_channel(void **state)
 	check_dead(r, r->rx, TCPX_EFRAME);
 }
 
-static void
-a_hole_between_fragments_kills_the_channel(void **state)
+TEST_WITH(a_hole_between_fragments_kills_the_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -231,8 +223,7 @@ a_hole_between_fragments_kills_the_channel(void **state)
 	check_dead(r, r->rx, TCPX_EFRAME);
 }
 
-static void
-a_header_out_of_turn_kills_the_channel(void **state)
+TEST_WITH(a_header_out_of_turn_kills_the_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_head bad[] = { rig_head(2, 10), rig_head(0, 10), rig_head(1, RIG_CHUNK + 1),
@@ -256,8 +247,7 @@ a_header_out_of_turn_kills_the_channel(void **state)
 }
 
 /* A plugin reports a broken data connection by silence. */
-static void
-an_announced_message_has_to_come(void **state)
+TEST_WITH(an_announced_message_has_to_come, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -277,8 +267,7 @@ an_announced_message_has_to_come(void **state)
 	check_dead(r, r->rx, TCPX_ECHANNEL);
 }
 
-static void
-the_deadline_begins_anew_with_each_message(void **state)
+TEST_WITH(the_deadline_begins_anew_with_each_message, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -297,8 +286,7 @@ the_deadline_begins_anew_with_each_message(void **state)
 	assert_int_equal(r->warnings, 0);
 }
 
-static void
-a_message_has_to_leave(void **state)
+TEST_WITH(a_message_has_to_leave, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -316,8 +304,7 @@ a_message_has_to_leave(void **state)
 }
 
 /* As the plugin's own messages: they were logged where they were found. */
-static void
-what_the_plugin_reports_kills_the_channel(void **state)
+TEST_WITH(what_the_plugin_reports_kills_the_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int *code[] = { &plug_fake.test_code, &plug_fake.consume_code, &plug_fake.recv_code,
@@ -345,8 +332,7 @@ what_the_plugin_reports_kills_the_channel(void **state)
 	}
 }
 
-static void
-the_peers_end_is_noticed_by_who_waits(void **state)
+TEST_WITH(the_peers_end_is_noticed_by_who_waits, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -359,8 +345,7 @@ the_peers_end_is_noticed_by_who_waits(void **state)
 }
 
 /* At any moment: nothing of the plugin or of memory stays (the rig's teardown looks). */
-static void
-a_channel_may_be_closed_at_any_moment(void **state)
+TEST_WITH(a_channel_may_be_closed_at_any_moment, rig_setup, rig_teardown)
 {
 	struct rig *r;
 
@@ -393,8 +378,7 @@ a_channel_may_be_closed_at_any_moment(void **state)
 	}
 }
 
-static void
-who_breaks_the_rules_of_the_vtable_is_told(void **state)
+TEST_WITH(who_breaks_the_rules_of_the_vtable_is_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_head second = rig_head(2, 0);
@@ -404,30 +388,4 @@ who_breaks_the_rules_of_the_vtable_is_told(void **state)
 	assert_null(r->ops->comm->slot(r->rx, 1));
 	assert_int_equal(r->ops->chan_watch(r->rx, r->poller[0], r, 0), TCPX_ESTATE);
 	assert_int_equal(r->ops->comm->send(r->tx, &second), TCPX_EFRAME); /* not the next */
-}
-
-int
-main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_header_may_come_first_or_last),
-		T(random_messages_with_unpack),
-		T(random_messages_without_unpack),
-		T(a_full_window_waits_for_the_plugin),
-		T(a_slot_is_not_used_again_before_its_message_has_left),
-		T(another_length_than_the_header_says_kills_the_channel),
-		T(another_length_without_unpack_kills_the_channel),
-		T(a_hole_between_fragments_kills_the_channel),
-		T(a_header_out_of_turn_kills_the_channel),
-		T(an_announced_message_has_to_come),
-		T(the_deadline_begins_anew_with_each_message),
-		T(a_message_has_to_leave),
-		T(what_the_plugin_reports_kills_the_channel),
-		T(the_peers_end_is_noticed_by_who_waits),
-		T(a_channel_may_be_closed_at_any_moment),
-		T(who_breaks_the_rules_of_the_vtable_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

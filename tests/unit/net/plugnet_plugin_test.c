@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin provider over plugins that are libraries, of each version of the interface. */
+#include "cases.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "fake/net_fake.h"
@@ -205,8 +203,7 @@ messages(struct ends *e, int delay)
 	e->fake->delay = 0;
 }
 
-static void
-every_version_carries_messages(void **state)
+TEST(every_version_carries_messages)
 {
 	static const struct {
 		const char *version;
@@ -220,7 +217,6 @@ every_version_carries_messages(void **state)
 		{ "v12", true, 0, 0, 5, 4, 16 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct ends e;
 
@@ -236,8 +232,7 @@ every_version_carries_messages(void **state)
 }
 
 /* Plugins of v9 and later say how much a message may have: whole pages of that are a chunk. */
-static void
-a_chunk_is_no_larger_than_a_message(void **state)
+TEST(a_chunk_is_no_larger_than_a_message)
 {
 	struct ends e;
 
@@ -251,10 +246,8 @@ a_chunk_is_no_larger_than_a_message(void **state)
 }
 
 /* With messages on their way, landed and taken: nothing stays, and no rule is broken. */
-static void
-closing_is_clean_at_any_moment(void **state)
+TEST(closing_is_clean_at_any_moment)
 {
-	(void)state;
 	for (int moment = 0; moment < 4; moment++) {
 		struct tcpx_landed msg;
 		struct tcpx_head h;
@@ -278,15 +271,13 @@ closing_is_clean_at_any_moment(void **state)
 	}
 }
 
-static void
-what_the_plugin_says_ends_the_channel(void **state)
+TEST(what_the_plugin_says_ends_the_channel)
 {
 	struct tcpx_head h = head_of(1, 10);
 	struct tcpx_net_event ev[4];
 	struct tcpx_landed msg;
 	struct ends e;
 
-	(void)state;
 	ends_open(&e, "v7", true, 0);
 	ends_join(&e);
 	assert_int_equal(OPS->comm->head(e.rx, &h), 0);
@@ -300,15 +291,13 @@ what_the_plugin_says_ends_the_channel(void **state)
 	ends_close(&e);
 }
 
-static void
-a_short_message_is_found_out(void **state)
+TEST(a_short_message_is_found_out)
 {
 	struct tcpx_head h = head_of(1, 10000);
 	struct tcpx_net_event ev[4];
 	struct tcpx_landed msg;
 	struct ends e;
 
-	(void)state;
 	ends_open(&e, "v7", true, 0);
 	ends_join(&e);
 	e.fake->short_by = 1;
@@ -323,15 +312,7 @@ a_short_message_is_found_out(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_version_carries_messages),
-		cmocka_unit_test(a_chunk_is_no_larger_than_a_message),
-		cmocka_unit_test(closing_is_clean_at_any_moment),
-		cmocka_unit_test(what_the_plugin_says_ends_the_channel),
-		cmocka_unit_test(a_short_message_is_found_out),
-	};
-
 	setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 1);
 	tcpx_log_setup("ERROR", NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -35,8 +35,7 @@ make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 	assert_int_equal(rc, 0);
 }
 
-static void
-control_streams_are_those_of_sock(void **state)
+TEST_WITH(control_streams_are_those_of_sock, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *to, *from;
@@ -57,8 +56,7 @@ control_streams_are_those_of_sock(void **state)
 	r->ops->stream_close(from);
 }
 
-static void
-a_stream_is_heard_while_a_channel_is_looked_at(void **state)
+TEST_WITH(a_stream_is_heard_while_a_channel_is_looked_at, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *to, *from;
@@ -97,8 +95,7 @@ a_stream_is_heard_while_a_channel_is_looked_at(void **state)
 	r->ops->stream_close(from);
 }
 
-static void
-busy_channels_take_turns_in_little_room(void **state)
+TEST_WITH(busy_channels_take_turns_in_little_room, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_chan *chan[3][2];
@@ -129,8 +126,7 @@ busy_channels_take_turns_in_little_room(void **state)
 }
 
 /* With a clock that stands, too: the wait counts what it sleeps. */
-static void
-a_wait_ends_while_nothing_moves(void **state)
+TEST_WITH(a_wait_ends_while_nothing_moves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
@@ -142,8 +138,7 @@ a_wait_ends_while_nothing_moves(void **state)
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, ns), 0);
 }
 
-static void
-naps_grow_while_nothing_moves(void **state)
+TEST_WITH(naps_grow_while_nothing_moves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
@@ -169,8 +164,7 @@ naps_grow_while_nothing_moves(void **state)
 	assert_true(plug_fake.tests - before > 10 * tired);
 }
 
-static void
-an_idle_channel_is_left_alone(void **state)
+TEST_WITH(an_idle_channel_is_left_alone, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_net_event ev[4];
@@ -181,8 +175,7 @@ an_idle_channel_is_left_alone(void **state)
 	assert_int_equal(plug_fake.tests, 0);
 }
 
-static void
-a_refused_send_is_tried_again_after_a_while(void **state)
+TEST_WITH(a_refused_send_is_tried_again_after_a_while, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_net_event ev[4];
@@ -208,8 +201,7 @@ wake(void *arg)
 	return NULL;
 }
 
-static void
-waking_ends_a_wait(void **state)
+TEST_WITH(waking_ends_a_wait, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
@@ -261,8 +253,7 @@ run_loop(void *arg)
 	return NULL;
 }
 
-static void
-another_thread_may_wire_a_channel(void **state)
+TEST_WITH(another_thread_may_wire_a_channel, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct loop l = { .r = r };
@@ -281,23 +272,4 @@ another_thread_may_wire_a_channel(void **state)
 	assert_true(l.done);
 	assert_int_equal(r->taken, 50);
 	r->poller[0] = own;
-}
-
-int
-main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		T(control_streams_are_those_of_sock),
-		T(a_stream_is_heard_while_a_channel_is_looked_at),
-		T(busy_channels_take_turns_in_little_room),
-		T(a_wait_ends_while_nothing_moves),
-		T(naps_grow_while_nothing_moves),
-		T(an_idle_channel_is_left_alone),
-		T(a_refused_send_is_tried_again_after_a_while),
-		T(waking_ends_a_wait),
-		T(another_thread_may_wire_a_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

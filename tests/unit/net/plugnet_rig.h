@@ -6,15 +6,11 @@
 #ifndef PLUGNET_RIG_H
 #define PLUGNET_RIG_H
 
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "net/registry.h"
 #include "plug_fake.h"

@@ -14,8 +14,7 @@ limits(struct rig *r, uint32_t *chunk, uint32_t *window)
 	r->net[0] = NULL;
 }
 
-static void
-what_is_wanted_is_cut_to_what_the_plugin_takes(void **state)
+TEST_WITH(what_is_wanted_is_cut_to_what_the_plugin_takes, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *dynamic;
@@ -56,8 +55,7 @@ what_is_wanted_is_cut_to_what_the_plugin_takes(void **state)
 	}
 }
 
-static void
-terms_name_what_both_sides_must_have_alike(void **state)
+TEST_WITH(terms_name_what_both_sides_must_have_alike, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -83,8 +81,7 @@ terms_name_what_both_sides_must_have_alike(void **state)
 			    "chunk 524288, sockets 1, threads 1, sync 0");
 }
 
-static void
-the_table_is_found_by_name_and_says_what_it_can(void **state)
+TEST_WITH(the_table_is_found_by_name_and_says_what_it_can, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -98,8 +95,7 @@ the_table_is_found_by_name_and_says_what_it_can(void **state)
 	assert_int_equal(r->ops->open(&r->params, &r->net[0], &r->facts[0]), -EINVAL);
 }
 
-static void
-a_nic_is_the_device_of_its_name(void **state)
+TEST_WITH(a_nic_is_the_device_of_its_name, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(0);
@@ -120,8 +116,7 @@ a_nic_is_the_device_of_its_name(void **state)
 }
 
 /* NICs given as addresses have them as names: the interface is known by the address. */
-static void
-a_nic_is_found_by_its_address(void **state)
+TEST_WITH(a_nic_is_found_by_its_address, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(0);
@@ -136,8 +131,7 @@ a_nic_is_found_by_its_address(void **state)
 	r->ops->chan_listener_close(cl);
 }
 
-static void
-a_nic_that_the_plugin_lacks_is_named(void **state)
+TEST_WITH(a_nic_that_the_plugin_lacks_is_named, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(0);
@@ -160,8 +154,7 @@ a_nic_that_the_plugin_lacks_is_named(void **state)
 }
 
 /* The GPU that is current when the plugin makes something is the one it is for. */
-static void
-the_gpu_of_the_nic_is_entered(void **state)
+TEST_WITH(the_gpu_of_the_nic_is_entered, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -174,8 +167,7 @@ the_gpu_of_the_nic_is_entered(void **state)
 	assert_int_equal(r->blocks, 2);
 }
 
-static void
-without_a_gpu_slots_are_of_host_memory(void **state)
+TEST_WITH(without_a_gpu_slots_are_of_host_memory, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -196,8 +188,7 @@ without_a_gpu_slots_are_of_host_memory(void **state)
 	assert_int_equal(rig_channel(r, 1), -ENODEV);
 }
 
-static void
-a_channel_comes_when_the_plugin_has_it(void **state)
+TEST_WITH(a_channel_comes_when_the_plugin_has_it, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -211,8 +202,7 @@ a_channel_comes_when_the_plugin_has_it(void **state)
 	assert_int_equal(rig_channel(r, 6), -EAGAIN);
 }
 
-static void
-every_failure_on_the_way_leaves_nothing(void **state)
+TEST_WITH(every_failure_on_the_way_leaves_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	int *code[] = { &plug_fake.listen_code, &plug_fake.accept_code, &plug_fake.connect_code,
@@ -235,8 +225,7 @@ every_failure_on_the_way_leaves_nothing(void **state)
 	assert_int_equal(rig_channel(r, 5), 0);
 }
 
-static void
-who_receives_listens(void **state)
+TEST_WITH(who_receives_listens, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(3);
@@ -257,8 +246,7 @@ who_receives_listens(void **state)
 	r->ops->chan_listener_close(cl);
 }
 
-static void
-closing_nothing_is_allowed(void **state)
+TEST_WITH(closing_nothing_is_allowed, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	void *dial = NULL;
@@ -269,26 +257,4 @@ closing_nothing_is_allowed(void **state)
 	r->ops->chan_close(NULL);
 	r->ops->poller_close(NULL);
 	r->ops->close(NULL);
-}
-
-int
-main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		T(what_is_wanted_is_cut_to_what_the_plugin_takes),
-		T(terms_name_what_both_sides_must_have_alike),
-		T(the_table_is_found_by_name_and_says_what_it_can),
-		T(a_nic_is_the_device_of_its_name),
-		T(a_nic_is_found_by_its_address),
-		T(a_nic_that_the_plugin_lacks_is_named),
-		T(the_gpu_of_the_nic_is_entered),
-		T(without_a_gpu_slots_are_of_host_memory),
-		T(a_channel_comes_when_the_plugin_has_it),
-		T(every_failure_on_the_way_leaves_nothing),
-		T(who_receives_listens),
-		T(closing_nothing_is_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

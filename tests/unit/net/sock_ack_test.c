@@ -28,8 +28,7 @@ send_empty(struct rig *r, uint64_t first, uint64_t last)
 	}
 }
 
-static void
-acknowledgements_come_back_newest_first(void **state)
+TEST_WITH(acknowledgements_come_back_newest_first, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -59,8 +58,7 @@ acknowledgements_come_back_newest_first(void **state)
 	assert_int_equal(got.applied, 100);
 }
 
-static void
-a_last_acknowledgement_is_heard_before_the_end(void **state)
+TEST_WITH(a_last_acknowledgement_is_heard_before_the_end, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -83,8 +81,7 @@ a_last_acknowledgement_is_heard_before_the_end(void **state)
 }
 
 /* A record that went only in part is finished before newer values follow. */
-static void
-a_full_reverse_way_splits_no_record(void **state)
+TEST_WITH(a_full_reverse_way_splits_no_record, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline(), last = 60000;
@@ -114,8 +111,7 @@ a_full_reverse_way_splits_no_record(void **state)
 }
 
 /* Records cut anywhere, on either side: pos bytes of the second one go separately. */
-static void
-cut_acknowledgements_are_put_together(void **state)
+TEST_WITH(cut_acknowledgements_are_put_together, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_rx *rx = &r->rx->rx;
@@ -149,8 +145,7 @@ cut_acknowledgements_are_put_together(void **state)
 	}
 }
 
-static void
-impossible_acknowledgements_end_the_channel(void **state)
+TEST_WITH(impossible_acknowledgements_end_the_channel, rig_open_channel, rig_close)
 {
 	static const struct tcpx_ack wrong[] = {
 		{ 4, 0 },   /* more than was sent        */
@@ -188,8 +183,7 @@ impossible_acknowledgements_end_the_channel(void **state)
 }
 
 /* A false one would free what is still on its way, and complete a message of a lane. */
-static void
-a_bit_of_a_summed_acknowledgement_ends_the_channel(void **state)
+TEST_WITH(a_bit_of_a_summed_acknowledgement_ends_the_channel, rig_open_channel, rig_close)
 {
 	for (size_t bit = 0; bit < 8 * TCPX_SOCK_ACK_BYTES; bit++) {
 		struct tcpx_chan_id id = rig_id(3, 1);
@@ -218,21 +212,4 @@ a_bit_of_a_summed_acknowledgement_ends_the_channel(void **state)
 		one.ops->chan_close(one.tx);
 		one.ops->chan_close(one.rx);
 	}
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(acknowledgements_come_back_newest_first),
-		FACT(a_last_acknowledgement_is_heard_before_the_end),
-		FACT(a_full_reverse_way_splits_no_record),
-		FACT(cut_acknowledgements_are_put_together),
-		FACT(impossible_acknowledgements_end_the_channel),
-		FACT(a_bit_of_a_summed_acknowledgement_ends_the_channel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

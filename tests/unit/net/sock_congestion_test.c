@@ -29,8 +29,7 @@ allowed_algorithms(char names[8][16])
 		fclose(f);
 }
 
-static void
-a_channel_has_the_congestion_control_asked_for(void **state)
+TEST_WITH(a_channel_has_the_congestion_control_asked_for, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	char names[8][16];
@@ -65,8 +64,7 @@ least_us(const struct tcpx_chan *c)
 }
 
 /* At both ends: the one that connects and the one that accepts. The kernel rounds up to its ticks. */
-static void
-what_was_lost_goes_again_before_200_ms(void **state)
+TEST_WITH(what_was_lost_goes_again_before_200_ms, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(1, 0x40);
@@ -86,8 +84,7 @@ what_was_lost_goes_again_before_200_ms(void **state)
 	assert_in_range(us[1], 1, 60000);
 }
 
-static void
-an_unknown_congestion_control_is_refused_at_once(void **state)
+TEST_WITH(an_unknown_congestion_control_is_refused_at_once, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_net_params params = { .nics = &r->nic, .nic_count = 1,
@@ -97,17 +94,4 @@ an_unknown_congestion_control_is_refused_at_once(void **state)
 
 	assert_int_equal(r->ops->open(&params, &net, &facts), -EINVAL);
 	assert_int_equal(r->warnings, 1);
-}
-
-int
-main(void)
-{
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-	const struct CMUnitTest tests[] = {
-		FACT(a_channel_has_the_congestion_control_asked_for),
-		FACT(what_was_lost_goes_again_before_200_ms),
-		FACT(an_unknown_congestion_control_is_refused_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,8 +239,7 @@ small_buffers(struct rig *r)
 	setsockopt(r->rx->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
-static void
-the_bytes_are_those_of_messages_sent_one_by_one(void **state)
+TEST_WITH(the_bytes_are_those_of_messages_sent_one_by_one, rig_open_channel, rig_close)
 {
 	struct wire *w = wire_new(*state, 8 << 20);
 	uint64_t deadline = rig_deadline();
@@ -277,8 +276,7 @@ the_bytes_are_those_of_messages_sent_one_by_one(void **state)
 /* What the message at hand becomes after the kernel stopped. */
 enum fate { GOES_ON, IS_ABANDONED, IS_FOLLOWED, FATES };
 
-static void
-a_run_goes_on_from_any_byte(void **state)
+TEST_WITH(a_run_goes_on_from_any_byte, rig_open_channel, rig_close)
 {
 	enum { LEN = 12, RUN = 4 * (LEN + OVERHEAD), BEFORE = 3 * (LEN + OVERHEAD) };
 	struct wire *w = wire_new(*state, 1 << 16);
@@ -307,8 +305,7 @@ a_run_goes_on_from_any_byte(void **state)
 	wire_free(w);
 }
 
-static void
-a_run_leaves_in_one_call(void **state)
+TEST_WITH(a_run_leaves_in_one_call, rig_open_channel, rig_close)
 {
 	static const struct {
 		uint32_t len;
@@ -332,8 +329,7 @@ a_run_leaves_in_one_call(void **state)
 }
 
 /* Its slot is another message's before the peer has it. */
-static void
-memory_of_a_held_message_is_free(void **state)
+TEST_WITH(memory_of_a_held_message_is_free, rig_open_channel, rig_close)
 {
 	struct wire *w = wire_new(*state, 1 << 18);
 	static uint8_t slot[4096];
@@ -351,8 +347,7 @@ memory_of_a_held_message_is_free(void **state)
 	wire_free(w);
 }
 
-static void
-what_is_lent_comes_after_what_was_held(void **state)
+TEST_WITH(what_is_lent_comes_after_what_was_held, rig_open_channel, rig_close)
 {
 	struct wire *w = wire_new(*state, 1 << 20);
 
@@ -370,8 +365,7 @@ what_is_lent_comes_after_what_was_held(void **state)
 	wire_free(w);
 }
 
-static void
-without_memory_each_leaves_by_itself(void **state)
+TEST_WITH(without_memory_each_leaves_by_itself, rig_open_channel, rig_close)
 {
 	struct wire *w = wire_new(*state, 1 << 18);
 
@@ -385,8 +379,8 @@ without_memory_each_leaves_by_itself(void **state)
 	wire_free(w);
 }
 
-static void
-what_was_held_is_not_received_when_the_channel_is_closed(void **state)
+TEST_WITH(what_was_held_is_not_received_when_the_channel_is_closed,
+	  rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct wire *w = wire_new(r, 1 << 18);
@@ -404,8 +398,7 @@ what_was_held_is_not_received_when_the_channel_is_closed(void **state)
 	wire_free(w);
 }
 
-static void
-a_channel_that_breaks_says_so_to_who_flushes(void **state)
+TEST_WITH(a_channel_that_breaks_says_so_to_who_flushes, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct wire *w = wire_new(r, 1 << 18);
@@ -423,23 +416,4 @@ a_channel_that_breaks_says_so_to_who_flushes(void **state)
 	w->msg.iov_count = 1;
 	assert_int_equal(r->ops->stream->send(r->tx, &w->msg), TCPX_ECHANNEL);
 	wire_free(w);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(the_bytes_are_those_of_messages_sent_one_by_one),
-		FACT(a_run_goes_on_from_any_byte),
-		FACT(a_run_leaves_in_one_call),
-		FACT(memory_of_a_held_message_is_free),
-		FACT(what_is_lent_comes_after_what_was_held),
-		FACT(without_memory_each_leaves_by_itself),
-		FACT(what_was_held_is_not_received_when_the_channel_is_closed),
-		FACT(a_channel_that_breaks_says_so_to_who_flushes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

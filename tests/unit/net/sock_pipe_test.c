@@ -7,8 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void
-pipes_are_large_and_never_block(void **state)
+TEST_WITH(pipes_are_large_and_never_block, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_pipe pipe = { 0 };
@@ -25,8 +24,7 @@ pipes_are_large_and_never_block(void **state)
 	assert_int_equal(pipe.bytes, 0);
 }
 
-static void
-an_empty_pipe_is_used_again_and_a_filled_one_closed(void **state)
+TEST_WITH(an_empty_pipe_is_used_again_and_a_filled_one_closed, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_pipe first = { 0 }, second = { 0 };
@@ -44,8 +42,7 @@ an_empty_pipe_is_used_again_and_a_filled_one_closed(void **state)
 	assert_int_equal(r->net->pipes.idle_count, 0);
 }
 
-static void
-there_are_so_many_and_one_given_back_is_there_again(void **state)
+TEST_WITH(there_are_so_many_and_one_given_back_is_there_again, rig_open, rig_close)
 {
 	struct tcpx_sock_pipe pipe[TCPX_SOCK_PIPES] = { { 0 } }, more = { 0 };
 	struct rig *r = *state;
@@ -66,8 +63,7 @@ there_are_so_many_and_one_given_back_is_there_again(void **state)
 		tcpx_sock_pipe_put(pool, &pipe[i], i % 2);
 }
 
-static void
-a_pool_that_gets_none_says_so_and_asks_no_more(void **state)
+TEST_WITH(a_pool_that_gets_none_says_so_and_asks_no_more, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_pipes *pool = &r->net->pipes;
@@ -80,8 +76,7 @@ a_pool_that_gets_none_says_so_and_asks_no_more(void **state)
 	assert_int_equal(pool->made, 0);
 }
 
-static void
-short_of_descriptors_is_not_for_ever(void **state)
+TEST_WITH(short_of_descriptors_is_not_for_ever, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_pipe pipe = { 0 };
@@ -94,20 +89,4 @@ short_of_descriptors_is_not_for_ever(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(tcpx_sock_pipe_get(&r->net->pipes, &pipe), 0);
 	tcpx_sock_pipe_put(&r->net->pipes, &pipe, true);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(pipes_are_large_and_never_block),
-		FACT(an_empty_pipe_is_used_again_and_a_filled_one_closed),
-		FACT(there_are_so_many_and_one_given_back_is_there_again),
-		FACT(a_pool_that_gets_none_says_so_and_asks_no_more),
-		FACT(short_of_descriptors_is_not_for_ever),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

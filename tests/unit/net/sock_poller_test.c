@@ -49,8 +49,7 @@ now(void)
 	return tcpx_clock_now(&tcpx_clock_system);
 }
 
-static void
-wake_before_a_wait_ends_it_at_once(void **state)
+TEST_WITH(wake_before_a_wait_ends_it_at_once, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_net_event ev[1];
@@ -68,8 +67,7 @@ wake_before_a_wait_ends_it_at_once(void **state)
 	assert_true(now() - start >= 3000000);
 }
 
-static void
-timeouts_are_never_cut_short(void **state)
+TEST_WITH(timeouts_are_never_cut_short, rig_open, rig_close)
 {
 	static const int64_t timeouts[] = { 0, 1, 20000, 999999, 1000001, 2500000 };
 	struct rig *r = *state;
@@ -86,8 +84,7 @@ timeouts_are_never_cut_short(void **state)
 
 /* An older kernel counts in milliseconds, and a sandbox that forbids the newer call makes one
  * of any. */
-static void
-an_older_kernel_cuts_no_timeout_short(void **state)
+TEST_WITH(an_older_kernel_cuts_no_timeout_short, rig_open, rig_close)
 {
 	static const int errors[] = { ENOSYS, EPERM };
 	struct rig *r = *state;
@@ -147,28 +144,24 @@ sleep_and_be_woken(struct rig *r, bool always, bool asked, int rounds)
 	pthread_join(thread, NULL);
 }
 
-static void
-wake_during_a_wait_ends_it(void **state)
+TEST_WITH(wake_during_a_wait_ends_it, rig_open, rig_close)
 {
 	sleep_and_be_woken(*state, false, false, 2000);
 }
 
-static void
-no_wake_is_lost_while_another_is_taken_in(void **state)
+TEST_WITH(no_wake_is_lost_while_another_is_taken_in, rig_open, rig_close)
 {
 	sleep_and_be_woken(*state, true, false, 20000);
 }
 
-static void
-no_wake_is_lost_while_it_looks_for_an_answer(void **state)
+TEST_WITH(no_wake_is_lost_while_it_looks_for_an_answer, rig_open, rig_close)
 {
 	sleep_and_be_woken(*state, false, true, 2000);
 	sleep_and_be_woken(*state, true, true, 20000);
 }
 
 /* More waits than a look in vain puts off others, so that both happen. */
-static void
-a_look_in_vain_never_cuts_a_timeout_short(void **state)
+TEST_WITH(a_look_in_vain_never_cuts_a_timeout_short, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_net_event ev[1];
@@ -184,8 +177,7 @@ a_look_in_vain_never_cuts_a_timeout_short(void **state)
 }
 
 /* From the set at first, then as the hot stream. */
-static void
-an_answer_is_heard_while_it_looks(void **state)
+TEST_WITH(an_answer_is_heard_while_it_looks, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch = { 0 };
@@ -262,8 +254,7 @@ close_pairs(int pair[][2], struct tcpx_sock_watch *watch, int count)
 
 /* The stream of a thread that polls is reported without a look, three times of four, while nothing else
  * is ready: reading it is the look. */
-static void
-a_stream_that_alone_receives_is_taken_for_ready(void **state)
+TEST_WITH(a_stream_that_alone_receives_is_taken_for_ready, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[2] = { { 0 } };
@@ -303,8 +294,7 @@ a_stream_that_alone_receives_is_taken_for_ready(void **state)
 }
 
 /* Polled beside the set it would cost a call for each event of the others. */
-static void
-a_stream_beside_others_is_not_hot(void **state)
+TEST_WITH(a_stream_beside_others_is_not_hot, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[2] = { { 0 } };
@@ -340,8 +330,7 @@ a_stream_beside_others_is_not_hot(void **state)
 }
 
 /* It returns to the set though others receive, none twice in a row. */
-static void
-a_hot_stream_that_falls_idle_is_dropped(void **state)
+TEST_WITH(a_hot_stream_that_falls_idle_is_dropped, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[3] = { { 0 } };
@@ -366,8 +355,7 @@ a_hot_stream_that_falls_idle_is_dropped(void **state)
 	close_pairs(pair, watch, 3);
 }
 
-static void
-what_is_closed_with_events_pending_is_not_heard_of(void **state)
+TEST_WITH(what_is_closed_with_events_pending_is_not_heard_of, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[8] = { { 0 } };
@@ -404,8 +392,7 @@ what_is_closed_with_events_pending_is_not_heard_of(void **state)
 	}
 }
 
-static void
-hang_up_is_told_once_without_interest(void **state)
+TEST_WITH(hang_up_is_told_once_without_interest, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch = { 0 };
@@ -425,8 +412,7 @@ hang_up_is_told_once_without_interest(void **state)
 	close(pair[0]);
 }
 
-static void
-a_small_batch_still_hears_everybody(void **state)
+TEST_WITH(a_small_batch_still_hears_everybody, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[3] = { { 0 } };
@@ -446,29 +432,4 @@ a_small_batch_still_hears_everybody(void **state)
 	}
 	assert_int_equal(heard, 7);
 	close_pairs(pair, watch, 3);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(wake_before_a_wait_ends_it_at_once),
-		FACT(timeouts_are_never_cut_short),
-		FACT(an_older_kernel_cuts_no_timeout_short),
-		FACT(wake_during_a_wait_ends_it),
-		FACT(no_wake_is_lost_while_another_is_taken_in),
-		FACT(no_wake_is_lost_while_it_looks_for_an_answer),
-		FACT(a_look_in_vain_never_cuts_a_timeout_short),
-		FACT(an_answer_is_heard_while_it_looks),
-		FACT(a_stream_that_alone_receives_is_taken_for_ready),
-		FACT(a_stream_beside_others_is_not_hot),
-		FACT(a_hot_stream_that_falls_idle_is_dropped),
-		FACT(what_is_closed_with_events_pending_is_not_heard_of),
-		FACT(hang_up_is_told_once_without_interest),
-		FACT(a_small_batch_still_hears_everybody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 /* One expected channel, which no stranger may spoil. */
 struct gate {
 	struct rig *r;
@@ -68,8 +67,7 @@ gate_close(struct gate *g)
 	ops->chan_close(far);
 }
 
-static void
-channels_stand_in_both_directions(void **state)
+TEST_WITH(channels_stand_in_both_directions, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_channel_info stats;
@@ -88,8 +86,7 @@ channels_stand_in_both_directions(void **state)
 	assert_int_equal(r->warnings, 0);
 }
 
-static void
-many_channels_of_one_token_come_in_any_order(void **state)
+TEST_WITH(many_channels_of_one_token_come_in_any_order, rig_open, rig_close)
 {
 	enum { N = 16 };
 	struct rig *r = *state;
@@ -146,8 +143,7 @@ static const struct {
 	{ "far too many bytes", 0, 0, 4000 },
 };
 
-static void
-strangers_are_refused_and_the_right_one_still_comes(void **state)
+TEST_WITH(strangers_are_refused_and_the_right_one_still_comes, rig_open, rig_close)
 {
 	for (size_t i = 0; i < COUNT(strangers); i++) {
 		struct gate g = gate_open(*state);
@@ -172,8 +168,7 @@ from_nobody(void *arg, const struct tcpx_addr *from)
 }
 
 /* Its bytes stay unread: no line about them is logged. */
-static void
-whom_the_gate_does_not_admit_is_closed_unread(void **state)
+TEST_WITH(whom_the_gate_does_not_admit_is_closed_unread, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -191,8 +186,7 @@ whom_the_gate_does_not_admit_is_closed_unread(void **state)
 	gate_close(&g);
 }
 
-static void
-a_wrong_token_ends_the_connect(void **state)
+TEST_WITH(a_wrong_token_ends_the_connect, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -214,8 +208,7 @@ a_wrong_token_ends_the_connect(void **state)
 	gate_close(&g);
 }
 
-static void
-a_token_is_good_once(void **state)
+TEST_WITH(a_token_is_good_once, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -247,8 +240,7 @@ a_token_is_good_once(void **state)
 	r->ops->chan_close(far);
 }
 
-static void
-the_silent_are_closed_after_five_seconds(void **state)
+TEST_WITH(the_silent_are_closed_after_five_seconds, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -281,8 +273,7 @@ count_arrival(void *owner)
 }
 
 /* The wait itself takes the steps: no call of chan_accept() is in vain. */
-static void
-a_watched_listener_tells_that_its_connection_has_come(void **state)
+TEST_WITH(a_watched_listener_tells_that_its_connection_has_come, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -315,8 +306,7 @@ a_watched_listener_tells_that_its_connection_has_come(void **state)
 	close(fd);
 }
 
-static void
-a_flood_keeps_nobody_out(void **state)
+TEST_WITH(a_flood_keeps_nobody_out, rig_open, rig_close)
 {
 	enum { FLOOD = TCPX_SOCK_PENDING + 20 };
 	struct rig *r = *state;
@@ -342,8 +332,7 @@ a_flood_keeps_nobody_out(void **state)
 	assert_true(r->warnings <= 2 + (int)(RIG_WAIT_NS / TCPX_SEC));
 }
 
-static void
-bad_handles_and_directions_are_refused(void **state)
+TEST_WITH(bad_handles_and_directions_are_refused, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -367,8 +356,7 @@ bad_handles_and_directions_are_refused(void **state)
 }
 
 /* Another channel's accept has let it in already; nobody comes to take it. */
-static void
-set_up_given_up_half_way_leaves_nothing(void **state)
+TEST_WITH(set_up_given_up_half_way_leaves_nothing, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
@@ -392,8 +380,7 @@ set_up_given_up_half_way_leaves_nothing(void **state)
 	r->ops->chan_listener_close(cl);
 } /* and teardown counts the descriptors */
 
-static void
-channels_stand_over_ipv6(void **state)
+TEST_WITH(channels_stand_over_ipv6, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(6, 6);
@@ -432,8 +419,7 @@ make_channels(void *arg)
 	return (void *)made;
 }
 
-static void
-loops_share_a_data_port(void **state)
+TEST_WITH(loops_share_a_data_port, rig_open, rig_close)
 {
 	void *made[2];
 	pthread_t thread[2];
@@ -444,28 +430,4 @@ loops_share_a_data_port(void **state)
 		pthread_join(thread[i], &made[i]);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal((uintptr_t)made[i], 100);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(channels_stand_in_both_directions),
-		FACT(many_channels_of_one_token_come_in_any_order),
-		FACT(strangers_are_refused_and_the_right_one_still_comes),
-		FACT(whom_the_gate_does_not_admit_is_closed_unread),
-		FACT(a_wrong_token_ends_the_connect),
-		FACT(a_token_is_good_once),
-		FACT(the_silent_are_closed_after_five_seconds),
-		FACT(a_watched_listener_tells_that_its_connection_has_come),
-		FACT(a_flood_keeps_nobody_out),
-		FACT(bad_handles_and_directions_are_refused),
-		FACT(channels_stand_over_ipv6),
-		FACT(loops_share_a_data_port),
-		FACT(set_up_given_up_half_way_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

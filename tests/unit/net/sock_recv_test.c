@@ -42,13 +42,11 @@ recv_end(struct rig *r)
 }
 
 /* Every bit of a header counts. */
-static void
-a_header_with_any_byte_changed_does_not_parse(void **state)
+TEST(a_header_with_any_byte_changed_does_not_parse)
 {
 	uint8_t bytes[TCPX_SOCK_HEAD_BYTES];
 	struct tcpx_head h;
 
-	(void)state;
 	tcpx_sock_head_format(&good, bytes);
 	assert_true(tcpx_sock_head_parse(bytes, &h));
 	assert_int_equal(h.xfer, good.xfer);
@@ -65,8 +63,7 @@ a_header_with_any_byte_changed_does_not_parse(void **state)
 	}
 }
 
-static void
-headers_that_do_not_fit_the_channel_end_it(void **state)
+TEST_WITH(headers_that_do_not_fit_the_channel_end_it, rig_open_channel, rig_close)
 {
 	struct tcpx_head wrong[6] = { good, good, good, good, good, good };
 
@@ -93,8 +90,7 @@ headers_that_do_not_fit_the_channel_end_it(void **state)
 	}
 }
 
-static void
-a_corrupt_header_ends_the_channel_with_one_line(void **state)
+TEST_WITH(a_corrupt_header_ends_the_channel_with_one_line, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint8_t bytes[TCPX_SOCK_HEAD_BYTES];
@@ -109,8 +105,7 @@ a_corrupt_header_ends_the_channel_with_one_line(void **state)
 	assert_int_equal(r->warnings, 1);
 }
 
-static void
-a_corrupt_trailer_ends_the_channel(void **state)
+TEST_WITH(a_corrupt_trailer_ends_the_channel, rig_open_channel, rig_close)
 {
 	static const struct {
 		size_t at;
@@ -137,8 +132,7 @@ a_corrupt_trailer_ends_the_channel(void **state)
 }
 
 /* Three messages byte by byte, as the worst network cuts them. */
-static void
-messages_cut_into_bytes_arrive(void **state)
+TEST_WITH(messages_cut_into_bytes_arrive, rig_open_channel, rig_close)
 {
 	enum { LEN = 10, WIRE = TCPX_SOCK_HEAD_BYTES + LEN + TCPX_SOCK_TAIL_BYTES };
 	struct rig *r = *state;
@@ -187,8 +181,7 @@ messages_cut_into_bytes_arrive(void **state)
 	}
 }
 
-static void
-calls_out_of_order_are_refused(void **state)
+TEST_WITH(calls_out_of_order_are_refused, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint8_t bytes[TCPX_SOCK_HEAD_BYTES], body[100];
@@ -208,8 +201,7 @@ calls_out_of_order_are_refused(void **state)
 }
 
 /* A call of the kernel takes so many pieces, of which the last is the seam. */
-static void
-pieces_beyond_one_call_are_left_for_the_next(void **state)
+TEST_WITH(pieces_beyond_one_call_are_left_for_the_next, rig_open_channel, rig_close)
 {
 	enum { LEN = TCPX_SOCK_IOV, WIRE = TCPX_SOCK_HEAD_BYTES + LEN + TCPX_SOCK_TAIL_BYTES };
 	struct rig *r = *state;
@@ -232,8 +224,7 @@ pieces_beyond_one_call_are_left_for_the_next(void **state)
 	assert_memory_equal(body, bytes + TCPX_SOCK_HEAD_BYTES, LEN);
 }
 
-static void
-the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
+TEST_WITH(the_end_of_the_connection_is_quiet_wherever_it_comes, rig_open_channel, rig_close)
 {
 	static const size_t cuts[] = { 0, 1, 39, 40, 60, 140, 147 };
 
@@ -268,8 +259,7 @@ the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 	}
 }
 
-static void
-closing_with_bytes_waiting_leaves_no_event(void **state)
+TEST_WITH(closing_with_bytes_waiting_leaves_no_event, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -290,11 +280,8 @@ closing_with_bytes_waiting_leaves_no_event(void **state)
 	assert_false(r->ops->chan_closed(r->tx)); /* bytes that nobody reads make a reset of it */
 }
 
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)
-
 /* A summed message's trailer: good or abandoned by its magic, then the sum; any other bit is none. */
-static void
-a_sum_follows_the_payload(void **state)
+TEST(a_sum_follows_the_payload)
 {
 	struct tcpx_head h = good, back;
 	uint8_t head[TCPX_SOCK_HEAD_BYTES], tail[TCPX_SOCK_TAIL_BYTES];
@@ -318,23 +305,4 @@ a_sum_follows_the_payload(void **state)
 		}
 	}
 	assert_false(tcpx_sock_tail_parse(tail, &good, &abandoned, &sum)); /* of no summed one */
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sum_follows_the_payload),
-		cmocka_unit_test(a_header_with_any_byte_changed_does_not_parse),
-		FACT(headers_that_do_not_fit_the_channel_end_it),
-		FACT(a_corrupt_header_ends_the_channel_with_one_line),
-		FACT(a_corrupt_trailer_ends_the_channel),
-		FACT(messages_cut_into_bytes_arrive),
-		FACT(calls_out_of_order_are_refused),
-		FACT(pieces_beyond_one_call_are_left_for_the_next),
-		FACT(the_end_of_the_connection_is_quiet_wherever_it_comes),
-		FACT(closing_with_bytes_waiting_leaves_no_event),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

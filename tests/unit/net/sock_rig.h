@@ -6,13 +6,7 @@
 #ifndef SOCK_RIG_H
 #define SOCK_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "net/registry.h"
 #include "net/sock/chan.h"
 #include "net/sock/payload.h"

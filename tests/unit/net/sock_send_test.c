@@ -170,8 +170,7 @@ static const struct {
 	{ "crumbs", 700, 5000 },
 };
 
-static void
-messages_arrive_whole_whatever_their_length_and_pieces(void **state)
+TEST_WITH(messages_arrive_whole_whatever_their_length_and_pieces, rig_open_channel, rig_close)
 {
 	static const uint32_t lens[] = { 0, 1, 0, 0, 7, 65536, 4096, 3 << 20, 1, 65535, 0 };
 
@@ -188,8 +187,7 @@ messages_arrive_whole_whatever_their_length_and_pieces(void **state)
 }
 
 /* abandoned after so many payload bytes were offered; the memory must not be read again */
-static void
-an_abandoned_message_is_dropped_and_the_next_is_fine(void **state)
+TEST_WITH(an_abandoned_message_is_dropped_and_the_next_is_fine, rig_open_channel, rig_close)
 {
 	static const uint32_t after[] = { 0, 1, 100000, 1 << 20, 2 << 20 };
 	struct passage *p = passage_new(*state, 9000, 200000);
@@ -214,8 +212,7 @@ an_abandoned_message_is_dropped_and_the_next_is_fine(void **state)
 	passage_free(p);
 }
 
-static void
-a_full_way_gives_eagain_and_goes_on_exactly_there(void **state)
+TEST_WITH(a_full_way_gives_eagain_and_goes_on_exactly_there, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct passage *p = passage_new(r, RIG_CHUNK_MAX, RIG_CHUNK_MAX);
@@ -239,8 +236,7 @@ a_full_way_gives_eagain_and_goes_on_exactly_there(void **state)
 	passage_free(p);
 }
 
-static void
-pieces_given_once_shrink_as_they_are_sent(void **state)
+TEST_WITH(pieces_given_once_shrink_as_they_are_sent, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct passage *p = passage_new(r, RIG_CHUNK_MAX, RIG_CHUNK_MAX);
@@ -269,8 +265,7 @@ pieces_given_once_shrink_as_they_are_sent(void **state)
 }
 
 /* As if the kernel had stopped there, for each byte of the message, abandoned or not. */
-static void
-a_message_goes_on_from_any_byte(void **state)
+TEST_WITH(a_message_goes_on_from_any_byte, rig_open_channel, rig_close)
 {
 	enum { LEN = 12, PAYLOAD_END = TCPX_SOCK_HEAD_BYTES + LEN,
 	       WIRE = PAYLOAD_END + TCPX_SOCK_TAIL_BYTES };
@@ -302,8 +297,7 @@ a_message_goes_on_from_any_byte(void **state)
 	passage_free(p);
 }
 
-static void
-messages_out_of_order_are_refused_before_a_byte_leaves(void **state)
+TEST_WITH(messages_out_of_order_are_refused_before_a_byte_leaves, rig_open_channel, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_head good = { .channel = 3, .generation = 7, .seq = 1 };
@@ -323,21 +317,4 @@ messages_out_of_order_are_refused_before_a_byte_leaves(void **state)
 	assert_int_equal(r->ops->stream->send(r->tx, &bad[4]), TCPX_ELIMIT);
 	assert_int_equal(r->ops->stream->send(r->rx, &bad[4]), TCPX_ESTATE);
 	assert_int_equal(r->ops->stream->recv_head(r->rx, &head), -EAGAIN);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(messages_arrive_whole_whatever_their_length_and_pieces),
-		FACT(an_abandoned_message_is_dropped_and_the_next_is_fine),
-		FACT(a_full_way_gives_eagain_and_goes_on_exactly_there),
-		FACT(pieces_given_once_shrink_as_they_are_sent),
-		FACT(a_message_goes_on_from_any_byte),
-		FACT(messages_out_of_order_are_refused_before_a_byte_leaves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

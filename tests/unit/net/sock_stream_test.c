@@ -82,8 +82,7 @@ recv_some(struct rig *r, struct tcpx_stream *s, void *data, size_t len)
 	return n;
 }
 
-static void
-stream_echoes_and_ends(void **state)
+TEST_WITH(stream_echoes_and_ends, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far;
@@ -106,8 +105,7 @@ stream_echoes_and_ends(void **state)
 	assert_int_equal(r->warnings, 0);
 }
 
-static void
-stream_tells_when_it_is_ready(void **state)
+TEST_WITH(stream_tells_when_it_is_ready, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far;
@@ -133,8 +131,7 @@ stream_tells_when_it_is_ready(void **state)
 	r->ops->stream_close(far);
 }
 
-static void
-stream_belongs_to_one_poller(void **state)
+TEST_WITH(stream_belongs_to_one_poller, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far;
@@ -149,8 +146,7 @@ stream_belongs_to_one_poller(void **state)
 	r->ops->poller_close(other);
 }
 
-static void
-send_to_a_closed_stream_gives_a_code(void **state)
+TEST_WITH(send_to_a_closed_stream_gives_a_code, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -165,8 +161,7 @@ send_to_a_closed_stream_gives_a_code(void **state)
 	r->ops->stream_close(near);
 }
 
-static void
-refused_connect_says_so(void **state)
+TEST_WITH(refused_connect_says_so, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -186,14 +181,12 @@ refused_connect_says_so(void **state)
 }
 
 /* The kernel may draw the dialled port as the local one: then the socket meets itself. */
-static void
-a_socket_that_meets_itself_is_refused(void **state)
+TEST_WITH(a_socket_that_meets_itself_is_refused, rig_open, rig_close)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, len), 0);
@@ -203,8 +196,7 @@ a_socket_that_meets_itself_is_refused(void **state)
 
 /* A NIC that had no address when the engine opened takes one of its own, of its family, which
  * reaches beyond the link. */
-static void
-a_nic_takes_the_address_that_it_has_now(void **state)
+TEST_WITH(a_nic_takes_the_address_that_it_has_now, rig_open, rig_close)
 {
 	struct sockaddr_in other = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
 	struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -237,8 +229,7 @@ a_nic_takes_the_address_that_it_has_now(void **state)
 	machine = NULL;
 }
 
-static void
-address_in_use_and_foreign_address_are_told(void **state)
+TEST_WITH(address_in_use_and_foreign_address_are_told, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *first, *second = NULL;
@@ -254,8 +245,7 @@ address_in_use_and_foreign_address_are_told(void **state)
 	r->ops->stream_close(first);
 }
 
-static void
-bad_targets_are_refused(void **state)
+TEST_WITH(bad_targets_are_refused, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *s = NULL;
@@ -270,8 +260,7 @@ bad_targets_are_refused(void **state)
 }
 
 /* A listener whose queue cannot be taken would keep its loop awake for ever: each is shed. */
-static void
-no_descriptor_left_sheds_the_connection(void **state)
+TEST_WITH(no_descriptor_left_sheds_the_connection, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
@@ -308,8 +297,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	r->ops->stream_close(l);
 }
 
-static void
-without_a_spare_descriptor_the_connection_waits(void **state)
+TEST_WITH(without_a_spare_descriptor_the_connection_waits, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far = NULL;
@@ -337,26 +325,4 @@ without_a_spare_descriptor_the_connection_waits(void **state)
 	r->ops->stream_close(near);
 	r->ops->stream_close(far);
 	r->ops->stream_close(l);
-}
-
-#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FACT(stream_echoes_and_ends),
-		FACT(stream_tells_when_it_is_ready),
-		FACT(stream_belongs_to_one_poller),
-		FACT(send_to_a_closed_stream_gives_a_code),
-		FACT(refused_connect_says_so),
-		FACT(a_socket_that_meets_itself_is_refused),
-		FACT(a_nic_takes_the_address_that_it_has_now),
-		FACT(address_in_use_and_foreign_address_are_told),
-		FACT(bad_targets_are_refused),
-		FACT(no_descriptor_left_sheds_the_connection),
-		FACT(without_a_spare_descriptor_the_connection_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

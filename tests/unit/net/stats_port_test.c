@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The port of an engine's statistics: which engines get one, which clients are answered,
  * which answers are trusted. */
+#include "cases.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +15,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/ownfd.h"
 #include "net/stats_port.h"
@@ -65,8 +61,7 @@ mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-static void
-port_is_its_users_alone(void **state)
+TEST_WITH(port_is_its_users_alone, setup, teardown)
 {
 	struct bed *b = *state;
 	mode_t old = umask(0);
@@ -83,8 +78,7 @@ port_is_its_users_alone(void **state)
 	assert_int_equal(rmdir(b->sub), 0);
 }
 
-static void
-directory_of_others_is_refused(void **state)
+TEST_WITH(directory_of_others_is_refused, setup, teardown)
 {
 	struct bed *b = *state;
 	char path[TCPX_STATS_PATH + 40];
@@ -112,8 +106,7 @@ directory_of_others_is_refused(void **state)
 	assert_int_equal(b->port.fd, -1);
 }
 
-static void
-text_of_any_length_is_passed_at_once(void **state)
+TEST_WITH(text_of_any_length_is_passed_at_once, setup, teardown)
 {
 	static const size_t lengths[] = { 0, 1, 4096, 5000001 };
 	struct bed *b = *state;
@@ -142,8 +135,7 @@ text_of_any_length_is_passed_at_once(void **state)
 	free(sent);
 }
 
-static void
-asker_that_left_harms_nobody(void **state)
+TEST_WITH(asker_that_left_harms_nobody, setup, teardown)
 {
 	struct bed *b = *state;
 	int asker, conn;
@@ -158,8 +150,7 @@ asker_that_left_harms_nobody(void **state)
 }
 
 /* An asker that nobody accepts would keep the engine's loop awake. */
-static void
-with_no_descriptor_left_each_asker_is_hung_up_on(void **state)
+TEST_WITH(with_no_descriptor_left_each_asker_is_hung_up_on, setup, teardown)
 {
 	struct bed *b = *state;
 	struct rlimit old, tight;
@@ -199,8 +190,7 @@ send_fd(int conn, int fd)
 	assert_int_equal(sendmsg(conn, &msg, 0), 1);
 }
 
-static void
-answers_are_not_trusted(void **state)
+TEST(answers_are_not_trusted)
 {
 	char *text = NULL;
 	size_t len;
@@ -241,8 +231,7 @@ answers_are_not_trusted(void **state)
 	assert_null(text);
 }
 
-static void
-dead_port_refuses(void **state)
+TEST_WITH(dead_port_refuses, setup, teardown)
 {
 	struct bed *b = *state;
 	char path[TCPX_STATS_PATH];
@@ -260,8 +249,7 @@ dead_port_refuses(void **state)
 
 /* A port whose process has ended is removed by the next that opens one; others stay, also one
  * whose process is not seen from here. */
-static void
-next_one_removes_what_the_dead_left(void **state)
+TEST_WITH(next_one_removes_what_the_dead_left, setup, teardown)
 {
 	struct bed *b = *state;
 	struct tcpx_stats_port other, unseen;
@@ -294,22 +282,4 @@ next_one_removes_what_the_dead_left(void **state)
 	assert_int_equal(rmdir(mine), 0);
 	tcpx_stats_port_close(&other);
 	tcpx_stats_port_close(&unseen);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(port_is_its_users_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(directory_of_others_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_of_any_length_is_passed_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(asker_that_left_harms_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(with_no_descriptor_left_each_asker_is_hung_up_on, setup,
-						teardown),
-		cmocka_unit_test(answers_are_not_trusted),
-		cmocka_unit_test_setup_teardown(dead_port_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(next_one_removes_what_the_dead_left, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("net/stats_port", tests, NULL, NULL);
 }

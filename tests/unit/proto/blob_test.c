@@ -78,8 +78,7 @@ read_endpoint(const uint8_t *data, size_t len, struct tcpx_endpoint_blob *e)
 	return rc;
 }
 
-static void
-region_is_read_as_written(void **state)
+TEST(region_is_read_as_written)
 {
 	uint8_t room[TCPX_BLOB_MAX];
 	struct tcpx_region_blob r;
@@ -95,8 +94,7 @@ region_is_read_as_written(void **state)
 	assert_int_equal(r.kind, region.kind);
 }
 
-static void
-endpoint_is_read_as_written(void **state)
+TEST(endpoint_is_read_as_written)
 {
 	for (uint16_t nics = 0; nics <= TCPX_NICS_MAX; nics += 4) {
 		struct tcpx_endpoint_blob e = endpoint_of(nics), got;
@@ -116,8 +114,7 @@ endpoint_is_read_as_written(void **state)
 	}
 }
 
-static void
-what_does_not_fit_is_not_written(void **state)
+TEST(what_does_not_fit_is_not_written)
 {
 	struct tcpx_endpoint_blob e = endpoint_of(TCPX_NICS_MAX + 1);
 	uint8_t room[4096];
@@ -128,8 +125,7 @@ what_does_not_fit_is_not_written(void **state)
 	assert_int_equal(write_endpoint(room, 100, &e), 0);
 }
 
-static void
-any_flipped_bit_is_refused(void **state)
+TEST(any_flipped_bit_is_refused)
 {
 	struct tcpx_endpoint_blob e = endpoint_of(3), got;
 	struct tcpx_region_blob r = { .id = 5 };
@@ -150,8 +146,7 @@ any_flipped_bit_is_refused(void **state)
 	}
 }
 
-static void
-any_other_length_is_refused(void **state)
+TEST(any_other_length_is_refused)
 {
 	struct tcpx_endpoint_blob e = endpoint_of(3), got;
 	struct tcpx_region_blob r;
@@ -176,8 +171,7 @@ static const struct {
 	{ "unknown access bit", { .id = 1, .len = 1, .access = 4 } },
 };
 
-static void
-fields_are_checked_too(void **state)
+TEST(fields_are_checked_too)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wrong_regions); i++) {
 		uint8_t room[TCPX_BLOB_MAX];
@@ -188,8 +182,7 @@ fields_are_checked_too(void **state)
 	}
 }
 
-static void
-reason_is_named(void **state)
+TEST(reason_is_named)
 {
 	struct tcpx_endpoint_blob e = endpoint_of(1);
 	struct tcpx_region_blob r;
@@ -214,16 +207,6 @@ reason_is_named(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(region_is_read_as_written),
-		cmocka_unit_test(endpoint_is_read_as_written),
-		cmocka_unit_test(what_does_not_fit_is_not_written),
-		cmocka_unit_test(any_flipped_bit_is_refused),
-		cmocka_unit_test(any_other_length_is_refused),
-		cmocka_unit_test(fields_are_checked_too),
-		cmocka_unit_test(reason_is_named),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -37,8 +37,7 @@ intact(const struct tcpx_byteq *q)
 	return true;
 }
 
-static void
-bytes_keep_their_offsets(void **state)
+TEST(bytes_keep_their_offsets)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -54,8 +53,7 @@ bytes_keep_their_offsets(void **state)
 	assert_int_equal(q.cap, 0);
 }
 
-static void
-lent_memory_is_left_not_moved(void **state)
+TEST(lent_memory_is_left_not_moved)
 {
 	struct tcpx_byteq q = { 0 };
 	struct tcpx_loan loan = { 0 };
@@ -80,8 +78,7 @@ lent_memory_is_left_not_moved(void **state)
 	tcpx_byteq_fini(&q, &loan);
 }
 
-static void
-lent_memory_is_not_freed_when_all_is_dropped(void **state)
+TEST(lent_memory_is_not_freed_when_all_is_dropped)
 {
 	struct tcpx_byteq q = { 0 };
 	struct tcpx_loan loan = { 0 };
@@ -101,8 +98,7 @@ lent_memory_is_not_freed_when_all_is_dropped(void **state)
 	tcpx_byteq_fini(&q, &loan);
 }
 
-static void
-memory_is_moved_down_instead_of_grown(void **state)
+TEST(memory_is_moved_down_instead_of_grown)
 {
 	struct tcpx_byteq q = { 0 };
 	struct tcpx_loan loan = { 0 };
@@ -124,14 +120,12 @@ price(size_t cap)
 }
 
 /* The queue holds the bytes that it was charged for, beyond its own, whatever is done with it. */
-static void
-its_memory_is_charged(void **state)
+TEST(its_memory_is_charged)
 {
 	struct tcpx_quota quota = { .limit = 400000 };
 	struct tcpx_loan loan = { .quota = &quota };
 	struct tcpx_byteq q = { 0 };
 
-	(void)state;
 	append(&q, 3000, &loan);
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 	append(&q, 17000, &loan);
@@ -153,15 +147,13 @@ its_memory_is_charged(void **state)
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 }
 
-static void
-memory_that_does_not_come_is_not_charged(void **state)
+TEST(memory_that_does_not_come_is_not_charged)
 {
 	struct tcpx_quota whole = { .limit = 1 << 20 };
 	struct tcpx_quota quota = { .limit = 1 << 20, .whole = &whole };
 	struct tcpx_loan loan = { .quota = &quota };
 	struct tcpx_byteq q = { 0 };
 
-	(void)state;
 	append(&q, 3000, &loan);
 	no_memory = true;
 	assert_int_equal(tcpx_byteq_reserve(&q, 40000, &loan, false), -ENOMEM);
@@ -180,14 +172,12 @@ memory_that_does_not_come_is_not_charged(void **state)
 
 /* Others have used up the quota. What can wait leaves a quarter of the queue's own memory, whatever has
  * gone in and out before; answers use all of it. */
-static void
-its_own_memory_is_there_when_the_quota_is_not(void **state)
+TEST(its_own_memory_is_there_when_the_quota_is_not)
 {
 	struct tcpx_quota quota = { .limit = 0 };
 	struct tcpx_loan loan = { .quota = &quota };
 	struct tcpx_byteq q = { 0 };
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		while (tcpx_byteq_reserve(&q, 1000, &loan, true) == 0)
 			append(&q, 1000, &loan);
@@ -204,14 +194,12 @@ its_own_memory_is_there_when_the_quota_is_not(void **state)
 
 /* A log of writes of 8 KiB, cut by an acknowledgement of 256 KiB: each further piece of memory
  * is mapped anew, and its pages cost more than the bytes that are copied into them. */
-static void
-a_log_of_frames_grows_in_few_steps(void **state)
+TEST(a_log_of_frames_grows_in_few_steps)
 {
 	struct tcpx_quota quota = { .limit = 4 << 20 };
 	struct tcpx_loan loan = { .quota = &quota };
 	struct tcpx_byteq q = { 0 };
 
-	(void)state;
 	mallocs = 0;
 	for (int frame = 0; frame < 32; frame++) {
 		assert_int_equal(tcpx_byteq_reserve(&q, 8224, &loan, true), 0);
@@ -222,21 +210,4 @@ a_log_of_frames_grows_in_few_steps(void **state)
 	tcpx_byteq_drop(&q, q.end, &loan);
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 	tcpx_byteq_fini(&q, &loan);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_log_of_frames_grows_in_few_steps),
-		cmocka_unit_test(its_memory_is_charged),
-		cmocka_unit_test(memory_that_does_not_come_is_not_charged),
-		cmocka_unit_test(its_own_memory_is_there_when_the_quota_is_not),
-		cmocka_unit_test(bytes_keep_their_offsets),
-		cmocka_unit_test(lent_memory_is_left_not_moved),
-		cmocka_unit_test(lent_memory_is_not_freed_when_all_is_dropped),
-		cmocka_unit_test(memory_is_moved_down_instead_of_grown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ static const struct {
 	{ "more channels than 32 bits allow twice", UINT64_MAX, UINT32_MAX, 1 * MIB, 0, 1 * MIB, 0 },
 };
 
-static void
-size_follows_the_table(void **state)
+TEST(size_follows_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(size_cases); i++)
 		check(size_cases[i].name, "size",
@@ -67,8 +66,7 @@ static const struct {
 	{ "more one way", 4 * MIB + 1, 16, true, 0, 512 * KIB },
 };
 
-static void
-lanes_are_cut_by_what_there_is_to_send(void **state)
+TEST(lanes_are_cut_by_what_there_is_to_send)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lane_cases); i++)
 		check(lane_cases[i].name, "size",
@@ -89,8 +87,7 @@ static const struct {
 	{ "next to nothing is known", 1, 125000000, 1 },
 };
 
-static void
-where_nics_differ_chunks_of_lanes_are_short(void **state)
+TEST(where_nics_differ_chunks_of_lanes_are_short)
 {
 	for (size_t i = 0; i < ARRAY_LEN(uneven_cases); i++)
 		check(uneven_cases[i].name, "Bps", tcpx_chunk_lane_Bps(uneven_cases[i].slowest_Bps,
@@ -115,8 +112,7 @@ static const struct {
 	{ "far too many", UINT64_MAX, 4096, UINT32_MAX, 4096 },
 };
 
-static void
-count_and_last_length_follow_the_table(void **state)
+TEST(count_and_last_length_follow_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(count_cases); i++) {
 		uint64_t total = count_cases[i].total;
@@ -128,8 +124,7 @@ count_and_last_length_follow_the_table(void **state)
 	}
 }
 
-static void
-chunks_lie_end_to_end(void **state)
+TEST(chunks_lie_end_to_end)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -149,8 +144,7 @@ chunks_lie_end_to_end(void **state)
 	}
 }
 
-static void
-map_counts_every_chunk_once(void **state)
+TEST(map_counts_every_chunk_once)
 {
 	uint64_t words[2] = { 0 };
 	struct tcpx_chunkmap m = { .words = words, .count = 70 };
@@ -166,8 +160,7 @@ map_counts_every_chunk_once(void **state)
 	assert_int_equal(m.set, 70);
 }
 
-static void
-map_refuses_chunks_outside(void **state)
+TEST(map_refuses_chunks_outside)
 {
 	uint64_t words[1] = { 0 };
 	struct tcpx_chunkmap m = { .words = words, .count = 3 };
@@ -177,20 +170,4 @@ map_refuses_chunks_outside(void **state)
 	assert_false(tcpx_chunkmap_get(&m, UINT32_MAX));
 	assert_int_equal(words[0], 0);
 	assert_true(tcpx_chunkmap_full(&(struct tcpx_chunkmap){ .count = 0 }));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(size_follows_the_table),
-		cmocka_unit_test(lanes_are_cut_by_what_there_is_to_send),
-		cmocka_unit_test(where_nics_differ_chunks_of_lanes_are_short),
-		cmocka_unit_test(count_and_last_length_follow_the_table),
-		cmocka_unit_test(chunks_lie_end_to_end),
-		cmocka_unit_test(map_counts_every_chunk_once),
-		cmocka_unit_test(map_refuses_chunks_outside),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

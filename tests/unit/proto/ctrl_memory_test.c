@@ -4,8 +4,7 @@
 
 #include "ctrl_pipe.h"
 
-static void
-peer_that_never_acknowledges_meets_the_limits(void **state)
+TEST(peer_that_never_acknowledges_meets_the_limits)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	struct tcpx_frame_head h;
@@ -38,8 +37,7 @@ peer_that_never_acknowledges_meets_the_limits(void **state)
 
 /* A queue has at most twice its bytes, and what it grew out of, at most half as much, until the writer gives
  * that back. */
-static void
-answers_take_at_most_three_times_their_bytes(void **state)
+TEST(answers_take_at_most_three_times_their_bytes)
 {
 	static const size_t len[] = { 0, 100, 1000, 8192, 16000 };
 	static const int loans[] = { 1, 7, 64, 1 << 30 }; /* one in so many puts */
@@ -65,8 +63,7 @@ answers_take_at_most_three_times_their_bytes(void **state)
 	assert_in_range(most, 2 * TCPX_CTRL_MAX + 1, 3 * TCPX_CTRL_MAX);
 }
 
-static void
-memory_goes_back_when_all_is_acknowledged(void **state)
+TEST(memory_goes_back_when_all_is_acknowledged)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	size_t before = tcpx_ctrl_memory(a), most = 0;
@@ -87,8 +84,7 @@ memory_goes_back_when_all_is_acknowledged(void **state)
 }
 
 /* Loans between random puts and acks: what was lent stays where and what it was. */
-static void
-bytes_lent_do_not_move(void **state)
+TEST(bytes_lent_do_not_move)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -122,8 +118,7 @@ bytes_lent_do_not_move(void **state)
 }
 
 /* What has room is put; what has none yet may have some when others have gone. */
-static void
-bulk_asks_for_room_before_it_begins(void **state)
+TEST(bulk_asks_for_room_before_it_begins)
 {
 	struct tcpx_quota quota = { .limit = 1 << 20, .reserve = 1 << 17 };
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
@@ -151,8 +146,7 @@ bulk_asks_for_room_before_it_begins(void **state)
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 }
 
-static void
-freeing_with_bytes_lent_leaks_nothing(void **state)
+TEST(freeing_with_bytes_lent_leaks_nothing)
 {
 	struct tcpx_ctrl *c = ctrl_new();
 	const uint8_t *data;
@@ -169,15 +163,6 @@ freeing_with_bytes_lent_leaks_nothing(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(peer_that_never_acknowledges_meets_the_limits),
-		cmocka_unit_test(answers_take_at_most_three_times_their_bytes),
-		cmocka_unit_test(memory_goes_back_when_all_is_acknowledged),
-		cmocka_unit_test(bytes_lent_do_not_move),
-		cmocka_unit_test(bulk_asks_for_room_before_it_begins),
-		cmocka_unit_test(freeing_with_bytes_lent_leaks_nothing),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

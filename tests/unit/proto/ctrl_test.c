@@ -9,8 +9,7 @@
 
 /* ---- order ------------------------------------------------------------------------- */
 
-static void
-urgent_frames_overtake_waiting_bulk(void **state)
+TEST(urgent_frames_overtake_waiting_bulk)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[64];
@@ -26,8 +25,7 @@ urgent_frames_overtake_waiting_bulk(void **state)
 	tcpx_ctrl_free(b);
 }
 
-static void
-tickets_tell_when_bulk_is_written(void **state)
+TEST(tickets_tell_when_bulk_is_written)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	uint64_t ticket;
@@ -54,8 +52,7 @@ tickets_tell_when_bulk_is_written(void **state)
 	tcpx_ctrl_free(b);
 }
 
-static void
-raw_frames_come_first_and_die_with_their_connection(void **state)
+TEST(raw_frames_come_first_and_die_with_their_connection)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[16];
@@ -78,8 +75,7 @@ raw_frames_come_first_and_die_with_their_connection(void **state)
 	tcpx_ctrl_free(b);
 }
 
-static void
-cut_before_the_first_frame_holds_nothing_back(void **state)
+TEST(cut_before_the_first_frame_holds_nothing_back)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[16];
@@ -99,8 +95,7 @@ cut_before_the_first_frame_holds_nothing_back(void **state)
 
 /* ---- acks -------------------------------------------------------------------------- */
 
-static void
-acks_are_due_after_64_frames_or_256_kib(void **state)
+TEST(acks_are_due_after_64_frames_or_256_kib)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[128];
@@ -127,8 +122,7 @@ acks_are_due_after_64_frames_or_256_kib(void **state)
 	tcpx_ctrl_free(b);
 }
 
-static void
-ack_and_what_stands_behind_it_are_one_write(void **state)
+TEST(ack_and_what_stands_behind_it_are_one_write)
 {
 	const size_t ack = TCPX_FRAME_HEAD + 8, both = ack + TCPX_FRAME_HEAD + 10;
 	char types[16];
@@ -152,8 +146,7 @@ ack_and_what_stands_behind_it_are_one_write(void **state)
 	}
 }
 
-static void
-ack_made_newer_while_one_is_written_is_another(void **state)
+TEST(ack_made_newer_while_one_is_written_is_another)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	const uint8_t *data;
@@ -172,8 +165,7 @@ ack_made_newer_while_one_is_written_is_another(void **state)
 	tcpx_ctrl_free(b);
 }
 
-static void
-ack_that_waits_is_made_newer(void **state)
+TEST(ack_that_waits_is_made_newer)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	const uint8_t *data;
@@ -234,8 +226,7 @@ static const struct {
 	{ "no frame", 99, 0, "", 0, TCPX_EPROTO },
 };
 
-static void
-incoming_frames_follow_the_table(void **state)
+TEST(incoming_frames_follow_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(feed_cases); i++) {
 		struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
@@ -256,8 +247,7 @@ incoming_frames_follow_the_table(void **state)
 	}
 }
 
-static void
-ack_ahead_of_the_writer_is_no_harm(void **state)
+TEST(ack_ahead_of_the_writer_is_no_harm)
 {
 	struct tcpx_ctrl *c = ctrl_new();
 	const uint8_t *data;
@@ -276,8 +266,7 @@ ack_ahead_of_the_writer_is_no_harm(void **state)
 	tcpx_ctrl_free(c);
 }
 
-static void
-wrong_frames_are_not_put(void **state)
+TEST(wrong_frames_are_not_put)
 {
 	struct tcpx_ctrl *c = ctrl_new();
 	const uint8_t *data;
@@ -290,8 +279,7 @@ wrong_frames_are_not_put(void **state)
 	tcpx_ctrl_free(c);
 }
 
-static void
-random_bytes_are_refused_or_wait(void **state)
+TEST(random_bytes_are_refused_or_wait)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -319,15 +307,13 @@ random_bytes_are_refused_or_wait(void **state)
 }
 
 /* The stream is made wide while a payload is borrowed, which stays, as does the part of a frame behind it. */
-static void
-long_frames_come_once_it_is_wide(void **state)
+TEST(long_frames_come_once_it_is_wide)
 {
 	struct tcpx_ctrl *from = ctrl_new(), *narrow = ctrl_new(), *wide = ctrl_new();
 	struct tcpx_frame_head h;
 	const uint8_t *payload;
 	uint8_t *at;
 
-	(void)state;
 	assert_int_equal(tcpx_ctrl_put(from, TCPX_FR_DONE, "before", 6), 0);
 	assert_int_equal(tcpx_ctrl_put(from, TCPX_FR_DONE, "behind", 6), 0);
 	move(from, wide, 2 * (TCPX_FRAME_HEAD + 6) - 3);
@@ -361,22 +347,6 @@ long_frames_come_once_it_is_wide(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_frames_come_once_it_is_wide),
-		cmocka_unit_test(urgent_frames_overtake_waiting_bulk),
-		cmocka_unit_test(tickets_tell_when_bulk_is_written),
-		cmocka_unit_test(raw_frames_come_first_and_die_with_their_connection),
-		cmocka_unit_test(cut_before_the_first_frame_holds_nothing_back),
-		cmocka_unit_test(acks_are_due_after_64_frames_or_256_kib),
-		cmocka_unit_test(ack_and_what_stands_behind_it_are_one_write),
-		cmocka_unit_test(ack_made_newer_while_one_is_written_is_another),
-		cmocka_unit_test(ack_that_waits_is_made_newer),
-		cmocka_unit_test(incoming_frames_follow_the_table),
-		cmocka_unit_test(ack_ahead_of_the_writer_is_no_harm),
-		cmocka_unit_test(wrong_frames_are_not_put),
-		cmocka_unit_test(random_bytes_are_refused_or_wait),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -148,8 +148,7 @@ cut_and_resume(struct end *a, struct end *b, struct tcpx_rng *rng)
 	assert_int_equal(tcpx_ctrl_resume(b->ctrl, tcpx_ctrl_received(a->ctrl)), 0);
 }
 
-static void
-every_frame_arrives_once_in_order(void **state)
+TEST(every_frame_arrives_once_in_order)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -198,10 +197,6 @@ every_frame_arrives_once_in_order(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_frame_arrives_once_in_order),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* full buffers are refused now and then */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

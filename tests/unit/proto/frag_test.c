@@ -36,8 +36,7 @@ model_init(struct model *m, struct tcpx_rng *rng, uint64_t total)
 	assert_int_equal(tcpx_frag_sums(m->frag, n, m->start), total);
 }
 
-static void
-what_grows_keeps_every_place(void **state)
+TEST(what_grows_keeps_every_place)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -65,8 +64,7 @@ what_grows_keeps_every_place(void **state)
 	}
 }
 
-static void
-growing_notices_overflow(void **state)
+TEST(growing_notices_overflow)
 {
 	struct tcpx_frag frag[3];
 	uint64_t start[4];
@@ -80,8 +78,7 @@ growing_notices_overflow(void **state)
 	assert_true(tcpx_frag_end(&g) == UINT64_MAX);
 }
 
-static void
-sums_refuse_overflow(void **state)
+TEST(sums_refuse_overflow)
 {
 	const struct tcpx_frag f[] = { { 0, UINT64_MAX - 1 }, { 0, 1 }, { 0, 1 } };
 	uint64_t start[4];
@@ -92,8 +89,7 @@ sums_refuse_overflow(void **state)
 	assert_true(tcpx_frag_total(&(struct tcpx_fraglist){ f, start, 0 }) == 0);
 }
 
-static void
-seek_finds_the_place_of_every_byte(void **state)
+TEST(seek_finds_the_place_of_every_byte)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -115,8 +111,7 @@ seek_finds_the_place_of_every_byte(void **state)
 	}
 }
 
-static void
-take_covers_the_stream_in_order(void **state)
+TEST(take_covers_the_stream_in_order)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -155,8 +150,7 @@ touch(const struct tcpx_span *a, const struct tcpx_span *b)
 	return a->src + a->len == b->src && a->dst + a->len == b->dst;
 }
 
-static void
-compose_covers_every_byte_once(void **state)
+TEST(compose_covers_every_byte_once)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -192,8 +186,7 @@ compose_covers_every_byte_once(void **state)
 	}
 }
 
-static void
-compose_joins_what_touches_on_both_sides(void **state)
+TEST(compose_joins_what_touches_on_both_sides)
 {
 	const struct tcpx_frag src[] = { { 100, 10 }, { 110, 10 }, { 0, 0 }, { 120, 10 } };
 	const struct tcpx_frag dst[] = { { 500, 15 }, { 515, 5 }, { 600, 10 } };
@@ -212,8 +205,7 @@ compose_joins_what_touches_on_both_sides(void **state)
 	assert_int_equal(out[1].dst, 600);
 }
 
-static void
-compose_stops_at_the_shorter_list(void **state)
+TEST(compose_stops_at_the_shorter_list)
 {
 	const struct tcpx_frag src[] = { { 100, 10 } }, dst[] = { { 500, 4 } };
 	uint64_t sstart[2], dstart[2], covered;
@@ -228,21 +220,4 @@ compose_stops_at_the_shorter_list(void **state)
 	assert_int_equal(tcpx_frag_compose(&s, &spos, &d, &dpos, 10, out, 2, &covered), 0);
 	assert_int_equal(covered, 0);
 	assert_int_equal(spos.within, 4);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_grows_keeps_every_place),
-		cmocka_unit_test(growing_notices_overflow),
-		cmocka_unit_test(sums_refuse_overflow),
-		cmocka_unit_test(seek_finds_the_place_of_every_byte),
-		cmocka_unit_test(take_covers_the_stream_in_order),
-		cmocka_unit_test(compose_covers_every_byte_once),
-		cmocka_unit_test(compose_joins_what_touches_on_both_sides),
-		cmocka_unit_test(compose_stops_at_the_shorter_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 #define PAYLOAD_MAX (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
 
-static void
-every_head_is_read_as_written(void **state)
+TEST(every_head_is_read_as_written)
 {
 	for (unsigned type = 0; type < 256; type++) {
 		bool known = strcmp(tcpx_frame_name((uint8_t)type), "?") != 0;
@@ -44,8 +43,7 @@ static const struct {
 	{ "unknown type", 20, 0, 0, TCPX_EPROTO },
 };
 
-static void
-heads_follow_the_table(void **state)
+TEST(heads_follow_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(head_cases); i++) {
 		uint8_t head[TCPX_FRAME_HEAD];
@@ -61,8 +59,7 @@ heads_follow_the_table(void **state)
 }
 
 /* All but the upper half of the number, which the order of numbers guards. */
-static void
-any_flipped_bit_of_a_head_is_refused(void **state)
+TEST(any_flipped_bit_of_a_head_is_refused)
 {
 	uint8_t head[TCPX_FRAME_HEAD];
 	struct tcpx_frame_head h;
@@ -76,16 +73,4 @@ any_flipped_bit_of_a_head_is_refused(void **state)
 		head[bit / 8] ^= 1u << bit % 8;
 	}
 	assert_int_equal(tcpx_frame_head_read(head, sizeof(head), &h), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_head_is_read_as_written),
-		cmocka_unit_test(heads_follow_the_table),
-		cmocka_unit_test(any_flipped_bit_of_a_head_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

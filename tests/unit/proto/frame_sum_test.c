@@ -16,8 +16,7 @@ make(uint8_t *frame, uint8_t type, size_t payload)
 	return TCPX_FRAME_HEAD + payload;
 }
 
-static void
-every_wrong_bit_is_found(void **state)
+TEST(every_wrong_bit_is_found)
 {
 	static const uint8_t types[] = { TCPX_FR_PING, TCPX_FR_ACK, TCPX_FR_OPEN, TCPX_FR_DONE };
 	struct tcpx_frame_head h;
@@ -38,8 +37,7 @@ every_wrong_bit_is_found(void **state)
 }
 
 /* A wrong length would have its reader wait for bytes that nobody sends. */
-static void
-a_head_is_judged_before_the_rest_is_there(void **state)
+TEST(a_head_is_judged_before_the_rest_is_there)
 {
 	struct tcpx_frame_head h;
 	uint8_t frame[200];
@@ -54,8 +52,7 @@ a_head_is_judged_before_the_rest_is_there(void **state)
 	}
 }
 
-static void
-frames_of_a_handshake_are_not_summed(void **state)
+TEST(frames_of_a_handshake_are_not_summed)
 {
 	static const uint8_t types[] = { TCPX_FR_HELLO, TCPX_FR_START, TCPX_FR_RESUME,
 					 TCPX_FR_RESUMED, TCPX_FR_REFUSE };
@@ -72,8 +69,7 @@ frames_of_a_handshake_are_not_summed(void **state)
 }
 
 /* Small and large ones, urgent, bulk and raw; an ACK changes while it waits. */
-static void
-streams_of_summed_frames_pass(void **state)
+TEST(streams_of_summed_frames_pass)
 {
 	static uint8_t data[TCPX_FRAME_MAX];
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
@@ -103,8 +99,7 @@ streams_of_summed_frames_pass(void **state)
 }
 
 /* What came before the wrong byte counts, the rest comes again. */
-static void
-a_wrong_byte_costs_a_connection(void **state)
+TEST(a_wrong_byte_costs_a_connection)
 {
 	uint8_t data[100] = { 0 }, *room;
 	struct tcpx_frame_head h;
@@ -139,8 +134,7 @@ a_wrong_byte_costs_a_connection(void **state)
 }
 
 /* What only a session that sums, or wants to, says. */
-static void
-hello_and_headers_say_whether_there_are_sums(void **state)
+TEST(hello_and_headers_say_whether_there_are_sums)
 {
 	struct tcpx_hello hello = { .session = 1, .role = TCPX_ROLE_OPENER, .incarnation = 2,
 				    .name = "a", .provider = "sock", .channels = 1, .window = 1,
@@ -176,19 +170,4 @@ hello_and_headers_say_whether_there_are_sums(void **state)
 	}
 	tcpx_buf_init_const(&b, room + 500, plain[1] - 1);
 	assert_int_equal(tcpx_message_read(&b, &back), TCPX_EPROTO);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_wrong_bit_is_found),
-		cmocka_unit_test(a_head_is_judged_before_the_rest_is_there),
-		cmocka_unit_test(frames_of_a_handshake_are_not_summed),
-		cmocka_unit_test(streams_of_summed_frames_pass),
-		cmocka_unit_test(a_wrong_byte_costs_a_connection),
-		cmocka_unit_test(hello_and_headers_say_whether_there_are_sums),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

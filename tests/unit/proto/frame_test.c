@@ -52,8 +52,7 @@ random_frame(const struct codec *c, struct tcpx_rng *rng, uint8_t *room)
 	return len;
 }
 
-static void
-every_type_is_read_as_written(void **state)
+TEST(every_type_is_read_as_written)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -72,8 +71,7 @@ every_type_is_read_as_written(void **state)
 	}
 }
 
-static void
-fields_are_the_ones_written(void **state)
+TEST(fields_are_the_ones_written)
 {
 	uint8_t room[PAYLOAD_MAX];
 	struct tcpx_open o = { .id = 5, .op = TCPX_WIRE_WRITE, .flags = TCPX_OPEN_NOTE,
@@ -108,8 +106,7 @@ fields_are_the_ones_written(void **state)
 	check_text("a log line stays a line", d.text, "out of?range");
 }
 
-static void
-frames_cut_anywhere_are_refused(void **state)
+TEST(frames_cut_anywhere_are_refused)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -129,8 +126,7 @@ frames_cut_anywhere_are_refused(void **state)
 	}
 }
 
-static void
-writers_stop_at_the_end_of_the_buffer(void **state)
+TEST(writers_stop_at_the_end_of_the_buffer)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -153,8 +149,7 @@ writers_stop_at_the_end_of_the_buffer(void **state)
 	free(a);
 }
 
-static void
-flipped_bits_are_refused_or_read_whole(void **state)
+TEST(flipped_bits_are_refused_or_read_whole)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -207,8 +202,7 @@ static const struct {
 	{ "REFUSE, positive code", REFUSE, 0, 0 },
 };
 
-static void
-values_not_allowed_are_refused(void **state)
+TEST(values_not_allowed_are_refused)
 {
 	static const union any good[CODECS] = {
 		[START].start = { .version_min = 1, .version_max = 1, .kind = TCPX_START_NEW },
@@ -250,8 +244,7 @@ static const struct {
 	{ "no chunk size", { .op = TCPX_WIRE_WRITE, .total = 3 }, 0 },
 };
 
-static void
-opens_that_make_no_sense_are_refused(void **state)
+TEST(opens_that_make_no_sense_are_refused)
 {
 	for (size_t i = 0; i < ARRAY_LEN(odd_opens); i++) {
 		uint8_t room[PAYLOAD_MAX];
@@ -266,8 +259,7 @@ opens_that_make_no_sense_are_refused(void **state)
 	}
 }
 
-static void
-counts_not_allowed_do_not_travel(void **state)
+TEST(counts_not_allowed_do_not_travel)
 {
 	union any *a = calloc(1, sizeof(*a));
 	uint8_t room[PAYLOAD_MAX];
@@ -284,21 +276,4 @@ counts_not_allowed_do_not_travel(void **state)
 				&unused),
 			 TCPX_EPROTO);
 	free(a);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type_is_read_as_written),
-		cmocka_unit_test(fields_are_the_ones_written),
-		cmocka_unit_test(frames_cut_anywhere_are_refused),
-		cmocka_unit_test(writers_stop_at_the_end_of_the_buffer),
-		cmocka_unit_test(flipped_bits_are_refused_or_read_whole),
-		cmocka_unit_test(values_not_allowed_are_refused),
-		cmocka_unit_test(opens_that_make_no_sense_are_refused),
-		cmocka_unit_test(counts_not_allowed_do_not_travel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,7 @@
 
 #define MS 1000000ull
 
-static void
-two_rounds_apart_are_the_proof(void **state)
+TEST(two_rounds_apart_are_the_proof)
 {
 	static const struct {
 		uint32_t addresses;
@@ -31,8 +30,7 @@ two_rounds_apart_are_the_proof(void **state)
 	}
 }
 
-static void
-one_answer_in_between_takes_it_back(void **state)
+TEST(one_answer_in_between_takes_it_back)
 {
 	struct tcpx_refusals r = { 0 };
 
@@ -44,8 +42,7 @@ one_answer_in_between_takes_it_back(void **state)
 }
 
 /* Refusals every 20 ms from 0 on, of two addresses; a link of ours is down for a while. */
-static void
-refusals_while_a_link_of_ours_is_down_prove_nothing(void **state)
+TEST(refusals_while_a_link_of_ours_is_down_prove_nothing)
 {
 	static const struct {
 		uint64_t down_ms, up_ms, proven_at_ms; /* 0: never */
@@ -70,8 +67,7 @@ refusals_while_a_link_of_ours_is_down_prove_nothing(void **state)
 	}
 }
 
-static void
-a_channel_counts_that_was_closed_as_the_stream_was_cut(void **state)
+TEST(a_channel_counts_that_was_closed_as_the_stream_was_cut)
 {
 	static const struct {
 		uint64_t closed_ms, cut_ms;
@@ -84,8 +80,7 @@ a_channel_counts_that_was_closed_as_the_stream_was_cut(void **state)
 				 rows[i].together);
 }
 
-static void
-a_reset_connection_proves_less_than_a_closed_one(void **state)
+TEST(a_reset_connection_proves_less_than_a_closed_one)
 {
 	assert_int_equal(tcpx_rounds_apart(true, 10000 * MS), 500 * MS);
 	assert_int_equal(tcpx_rounds_apart(false, 10000 * MS), 2500 * MS);
@@ -93,8 +88,7 @@ a_reset_connection_proves_less_than_a_closed_one(void **state)
 }
 
 /* A silence from 0 on. What becomes of it, and when; times in ms. */
-static void
-a_silence_is_judged_by_who_is_silent(void **state)
+TEST(a_silence_is_judged_by_who_is_silent)
 {
 	static const struct {
 		uint64_t stall, keepalive, process; /* 0: for ever */
@@ -147,8 +141,7 @@ a_silence_is_judged_by_who_is_silent(void **state)
 }
 
 /* Thousands may be open: an idle one is looked at when a PING is due, and not before. */
-static void
-an_idle_session_is_left_alone(void **state)
+TEST(an_idle_session_is_left_alone)
 {
 	struct tcpx_patience p = tcpx_patience_of(24000 * MS, 5000 * MS, 24000 * MS);
 	struct tcpx_silence s = { .heard_ns = 100 * MS };
@@ -162,8 +155,7 @@ an_idle_session_is_left_alone(void **state)
 }
 
 /* Whatever is set: what a dead connection costs leaves two thirds for another. */
-static void
-a_dead_connection_is_cut_before_a_third_of_the_deadline(void **state)
+TEST(a_dead_connection_is_cut_before_a_third_of_the_deadline)
 {
 	for (uint64_t stall = 1; stall < 86400000; stall = stall * 3 + 1)
 		for (uint64_t keepalive = 1; keepalive < 86400000; keepalive = keepalive * 3 + 1) {
@@ -173,8 +165,7 @@ a_dead_connection_is_cut_before_a_third_of_the_deadline(void **state)
 		}
 }
 
-static void
-a_stall_costs_one_transfer_while_others_move(void **state)
+TEST(a_stall_costs_one_transfer_while_others_move)
 {
 	static const struct {
 		uint64_t own, way, held; /* ms */
@@ -201,22 +192,4 @@ a_stall_costs_one_transfer_while_others_move(void **state)
 		if (tcpx_stall_judge(&f, 10000 * MS, 30000 * MS) != rows[i].stall)
 			fail_msg("row %zu", i);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_rounds_apart_are_the_proof),
-		cmocka_unit_test(one_answer_in_between_takes_it_back),
-		cmocka_unit_test(refusals_while_a_link_of_ours_is_down_prove_nothing),
-		cmocka_unit_test(an_idle_session_is_left_alone),
-		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
-		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
-		cmocka_unit_test(a_stall_costs_one_transfer_while_others_move),
-		cmocka_unit_test(a_channel_counts_that_was_closed_as_the_stream_was_cut),
-		cmocka_unit_test(a_reset_connection_proves_less_than_a_closed_one),
-	};
-
-	return cmocka_run_group_tests_name("proto/health", tests, NULL, NULL);
 }

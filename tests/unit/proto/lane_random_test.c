@@ -218,22 +218,11 @@ run_seed(uint64_t seed, uint64_t *early, uint64_t *lost)
 	*lost += e.lost;
 }
 
-static void
-test_seeds(void **state)
+TEST(test_seeds)
 {
 	uint64_t early = 0, lost = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		run_seed(seed, &early, &lost);
 	assert_true(early > 5000 && lost > 500);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seeds),
-	};
-
-	return cmocka_run_group_tests_name("lane by seeds", tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #define MS  1000000ull
 
 /* Posts of the same size at the same distance; the first that makes a load. */
-static void
-many_bytes_in_a_short_time_are_a_load(void **state)
+TEST(many_bytes_in_a_short_time_are_a_load)
 {
 	static const struct {
 		uint64_t bytes, every_ms, backlog; /* backlog: of what was posted, never acknowledged */
@@ -45,8 +44,7 @@ many_bytes_in_a_short_time_are_a_load(void **state)
 	}
 }
 
-static void
-it_is_gone_after_a_while_with_nothing_under_way(void **state)
+TEST(it_is_gone_after_a_while_with_nothing_under_way)
 {
 	static const struct {
 		uint64_t used_ms, moved_ms, waiting, now_ms;
@@ -72,8 +70,7 @@ it_is_gone_after_a_while_with_nothing_under_way(void **state)
 }
 
 /* A load or not: what is posted is what a session is used for. */
-static void
-a_post_uses_it(void **state)
+TEST(a_post_uses_it)
 {
 	struct tcpx_load l = { 0 };
 	uint64_t at_ns = 5000 * MS, end_ns = at_ns + TCPX_LOAD_IDLE_NS;
@@ -84,8 +81,7 @@ a_post_uses_it(void **state)
 }
 
 /* Twice the limit within the time: one of the two parts that it may fall into has enough. */
-static void
-no_burst_is_missed(void **state)
+TEST(no_burst_is_missed)
 {
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
 		struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -103,17 +99,4 @@ no_burst_is_missed(void **state)
 		}
 		check_random(seed, high);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_bytes_in_a_short_time_are_a_load),
-		cmocka_unit_test(it_is_gone_after_a_while_with_nothing_under_way),
-		cmocka_unit_test(a_post_uses_it),
-		cmocka_unit_test(no_burst_is_missed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,12 +218,10 @@ check_plan(const char *name, const struct machine *a, const struct machine *b,
 	}
 }
 
-static void
-any_two_machines(void **state)
+TEST(any_two_machines)
 {
 	static struct machine a, b;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4000; seed++) {
 		struct tcpx_rng rng = tcpx_rng_seed(seed);
 		char name[32];
@@ -275,12 +273,10 @@ regular_make(struct machine *m, struct tcpx_rng *rng)
 }
 
 /* However many channels a GPU has, all GPUs together put as many on each NIC, or one more. */
-static void
-like_gpus_share_evenly(void **state)
+TEST(like_gpus_share_evenly)
 {
 	static struct machine m;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		struct tcpx_rng rng = tcpx_rng_seed(seed);
 		uint32_t each = regular_make(&m, &rng), load[TCPX_NETMAP_NICS] = { 0 };
@@ -307,8 +303,7 @@ like_gpus_share_evenly(void **state)
 }
 
 /* Whatever the text, what is read reads the same again. */
-static void
-any_map(void **state)
+TEST(any_map)
 {
 	static const char letters[] = "gpu01,;=eth2 ";
 	struct tcpx_rng rng = tcpx_rng_seed(3);
@@ -316,7 +311,6 @@ any_map(void **state)
 	char text[64], out[4096];
 	int good = 0;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		size_t len = tcpx_rng_below(&rng, 24);
 
@@ -338,12 +332,6 @@ any_map(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_two_machines),
-		cmocka_unit_test(like_gpus_share_evenly),
-		cmocka_unit_test(any_map),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

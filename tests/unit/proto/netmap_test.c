@@ -43,8 +43,7 @@ share_out(const char *name, const struct tcpx_netmap_side *machine, uint32_t cha
 	}
 }
 
-static void
-all_gpus_together_use_all_nics_alike(void **state)
+TEST(all_gpus_together_use_all_nics_alike)
 {
 	static const struct {
 		const char *name;
@@ -68,7 +67,6 @@ all_gpus_together_use_all_nics_alike(void **state)
 	static const char map[] = "gpu0=eth1;gpu1=eth1;gpu2=eth2;gpu3=eth2;gpu4=eth3;gpu5=eth3;"
 				  "gpu6=eth4;gpu7=eth4";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		unsigned load[TCPX_NETMAP_NICS];
 		struct tcpx_netmap_rules rules;
@@ -140,10 +138,8 @@ static const struct {
 	  "eth1=gpu0 eth2=- eth3=- eth4=-", "" },
 };
 
-static void
-a3_high(void **state)
+TEST(a3_high)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(a3_cases); i++) {
 		struct tcpx_netmap_rules rules;
 		struct tcpx_netmap_nic nic[4];
@@ -172,8 +168,7 @@ a3_high(void **state)
 	}
 }
 
-static void
-what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
 	static const struct {
 		const char *name;
@@ -196,7 +191,6 @@ what_cannot_be_is_refused(void **state)
 		{ "not memory at all", -2, 1, "", "", -EINVAL, { "GPU -2" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct tcpx_netmap_rules rules;
 		struct tcpx_netmap_nic nic[4];
@@ -218,8 +212,7 @@ what_cannot_be_is_refused(void **state)
 	}
 }
 
-static void
-distances_may_be_unknown(void **state)
+TEST(distances_may_be_unknown)
 {
 	struct tcpx_netmap_nic nic[2] = { { .name = "eth0", .used = true },
 					  { .name = "eth1", .used = true } };
@@ -230,7 +223,6 @@ distances_may_be_unknown(void **state)
 	struct tcpx_netmap_text why;
 	char last[512];
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		memset(nic[i].distance, TCPX_NETMAP_UNKNOWN, sizeof(nic[i].distance));
 	assert_int_equal(tcpx_netmap_offers(&s, offer, &why), -ENODEV);
@@ -253,8 +245,7 @@ distances_may_be_unknown(void **state)
 	assert_int_equal(offer[0].gpu, 0);
 }
 
-static void
-two_nics_may_be_equally_near(void **state)
+TEST(two_nics_may_be_equally_near)
 {
 	struct tcpx_netmap_nic nic[3] = { { .name = "a", .used = true, .distance = { 1 } },
 					  { .name = "b", .used = true, .distance = { 1 } },
@@ -264,7 +255,6 @@ two_nics_may_be_equally_near(void **state)
 	struct tcpx_netmap_offer offer[3];
 	struct tcpx_netmap_text why;
 
-	(void)state;
 	assert_int_equal(tcpx_netmap_offers(&s, offer, &why), 2);
 	assert_true(offer[0].usable && offer[1].usable && !offer[2].usable);
 }
@@ -336,10 +326,8 @@ static const struct {
 	{ "host memory", "a@1:h", "a@1:h", { 2, 2 }, "0-0 0-0", "a (host) to a (host)" },
 };
 
-static void
-plans_by_table(void **state)
+TEST(plans_by_table)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(plan_cases); i++) {
 		struct tcpx_netmap_offer near[TCPX_NETMAP_NICS], far[TCPX_NETMAP_NICS];
 		struct tcpx_netmap_channel out[TCPX_NETMAP_CHANNELS];
@@ -367,14 +355,12 @@ plans_by_table(void **state)
 	}
 }
 
-static void
-a_plan_has_limits(void **state)
+TEST(a_plan_has_limits)
 {
 	struct tcpx_netmap_offer o[TCPX_NETMAP_NICS + 1] = { { .name = "a", .usable = true } };
 	struct tcpx_netmap_channel out[TCPX_NETMAP_CHANNELS];
 	struct tcpx_netmap_text why;
 
-	(void)state;
 	assert_int_equal(tcpx_netmap_plan(o, 1, 0, o, 1, 1, out, &why), -EINVAL);
 	assert_int_equal(tcpx_netmap_plan(o, TCPX_NETMAP_NICS + 1, 1, o, 1, 1, out, &why), -EINVAL);
 	assert_int_equal(tcpx_netmap_plan(o, 1, 1000, o, 1, 1000, out, &why), TCPX_NETMAP_CHANNELS);
@@ -382,8 +368,7 @@ a_plan_has_limits(void **state)
 
 /* ---- TCPX_MAP -------------------------------------------------------------------- */
 
-static void
-maps_are_read(void **state)
+TEST(maps_are_read)
 {
 	static const struct {
 		const char *text, *again;
@@ -399,7 +384,6 @@ maps_are_read(void **state)
 	struct tcpx_netmap_rules rules;
 	char text[128];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		check(cases[i].text, "code", tcpx_netmap_parse(cases[i].text, &rules), 0);
 		check(cases[i].text, "count", rules.count, cases[i].count);
@@ -411,8 +395,7 @@ maps_are_read(void **state)
 	}
 }
 
-static void
-bad_maps_are_refused(void **state)
+TEST(bad_maps_are_refused)
 {
 	static const struct {
 		const char *text, *part, *says;
@@ -442,7 +425,6 @@ bad_maps_are_refused(void **state)
 	struct tcpx_netmap_rules rules = { .count = 77 };
 	char last[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		check(cases[i].text, "code", tcpx_netmap_parse(cases[i].text, &rules), TCPX_ECONFIG);
 		tcpx_err_last(last, sizeof(last));
@@ -455,18 +437,6 @@ bad_maps_are_refused(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_gpus_together_use_all_nics_alike),
-		cmocka_unit_test(a3_high),
-		cmocka_unit_test(what_cannot_be_is_refused),
-		cmocka_unit_test(distances_may_be_unknown),
-		cmocka_unit_test(two_nics_may_be_equally_near),
-		cmocka_unit_test(plans_by_table),
-		cmocka_unit_test(a_plan_has_limits),
-		cmocka_unit_test(maps_are_read),
-		cmocka_unit_test(bad_maps_are_refused),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

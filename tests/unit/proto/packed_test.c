@@ -69,8 +69,7 @@ read_frame(struct tcpx_runs_reader *r, const struct tcpx_buf *frame, const struc
 	return seen;
 }
 
-static void
-what_is_kept_is_what_was_written(void **state)
+TEST(what_is_kept_is_what_was_written)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -108,8 +107,7 @@ what_is_kept_is_what_was_written(void **state)
 	free(data);
 }
 
-static void
-a_list_of_nothing_is_one_empty_cell(void **state)
+TEST(a_list_of_nothing_is_one_empty_cell)
 {
 	uint8_t room[TCPX_PACKED_MIN], byte;
 	struct tcpx_packed o;
@@ -124,8 +122,7 @@ a_list_of_nothing_is_one_empty_cell(void **state)
 	tcpx_packed_fini(&o);
 }
 
-static void
-nothing_is_written_where_no_cell_fits(void **state)
+TEST(nothing_is_written_where_no_cell_fits)
 {
 	struct tcpx_run_entry e = { 0, 4096, 4096 };
 	uint8_t room[TCPX_PACKED_MIN], frame[40] = { 0 };
@@ -146,8 +143,7 @@ nothing_is_written_where_no_cell_fits(void **state)
 }
 
 /* What is said of memory in packed.h. */
-static void
-a_shuffled_list_costs_at_most_5_bytes_an_entry(void **state)
+TEST(a_shuffled_list_costs_at_most_5_bytes_an_entry)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -165,17 +161,4 @@ a_shuffled_list_costs_at_most_5_bytes_an_entry(void **state)
 	check_random(seed, o.data == room && o.pos < 5 * count);
 	tcpx_packed_fini(&o);
 	free(room);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_kept_is_what_was_written),
-		cmocka_unit_test(a_list_of_nothing_is_one_empty_cell),
-		cmocka_unit_test(nothing_is_written_where_no_cell_fits),
-		cmocka_unit_test(a_shuffled_list_costs_at_most_5_bytes_an_entry),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,7 @@ nics_parse(const char *text, struct tcpx_addr *nic)
 	return count;
 }
 
-static void
-pairs_follow_the_table(void **state)
+TEST(pairs_follow_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct tcpx_addr near[8], far[8];
@@ -94,8 +93,7 @@ pairs_follow_the_table(void **state)
 	}
 }
 
-static void
-channels_go_round_the_pairs(void **state)
+TEST(channels_go_round_the_pairs)
 {
 	struct tcpx_addr near[3], far[3];
 	struct tcpx_pair out[11];
@@ -109,8 +107,7 @@ channels_go_round_the_pairs(void **state)
 	}
 }
 
-static void
-fewer_channels_than_pairs_still_count_pairs(void **state)
+TEST(fewer_channels_than_pairs_still_count_pairs)
 {
 	struct tcpx_addr near[4], far[4];
 	struct tcpx_pair out[1] = { { 9, 9 } };
@@ -123,8 +120,7 @@ fewer_channels_than_pairs_still_count_pairs(void **state)
 }
 
 /* Random lists: every NIC that could talk to something has a pair, and no pair is odd. */
-static void
-every_nic_that_can_talk_is_used(void **state)
+TEST(every_nic_that_can_talk_is_used)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -163,8 +159,7 @@ every_nic_that_can_talk_is_used(void **state)
 	}
 }
 
-static void
-the_reason_names_whose_addresses_are_loopback_only(void **state)
+TEST(the_reason_names_whose_addresses_are_loopback_only)
 {
 	static const struct {
 		const char *ours, *theirs, *say;
@@ -190,14 +185,6 @@ the_reason_names_whose_addresses_are_loopback_only(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs_follow_the_table),
-		cmocka_unit_test(channels_go_round_the_pairs),
-		cmocka_unit_test(fewer_channels_than_pairs_still_count_pairs),
-		cmocka_unit_test(every_nic_that_can_talk_is_used),
-		cmocka_unit_test(the_reason_names_whose_addresses_are_loopback_only),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

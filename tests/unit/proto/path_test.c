@@ -52,8 +52,7 @@ static const struct {
 	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, true },
 };
 
-static void
-paths_are_judged_against_others(void **state)
+TEST(paths_are_judged_against_others)
 {
 	for (size_t i = 0; i < ARRAY_LEN(path_cases); i++)
 		check(path_cases[i].name, "lost",
@@ -63,8 +62,7 @@ paths_are_judged_against_others(void **state)
 
 /* Messages pass one after the other, at any rate: at looks that are a 24th of the deadline apart it is lost where
  * one takes a sixth, and soon after that. */
-static void
-a_slow_path_is_found_when_a_message_takes_too_long(void **state)
+TEST(a_slow_path_is_found_when_a_message_takes_too_long)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -91,8 +89,7 @@ a_slow_path_is_found_when_a_message_takes_too_long(void **state)
 	}
 }
 
-static void
-a_silence_counts_from_the_newest_sign_of_life(void **state)
+TEST(a_silence_counts_from_the_newest_sign_of_life)
 {
 	static const struct tcpx_path p[] = { { .since_ns = NOW, .clear_ns = 1, .heard_ns = 2 },
 					      { .since_ns = 1, .clear_ns = NOW, .heard_ns = 2 },
@@ -102,8 +99,7 @@ a_silence_counts_from_the_newest_sign_of_life(void **state)
 		assert_int_equal(tcpx_path_due_ns(&p[i], 12 * SEC), NOW + 2 * SEC);
 }
 
-static void
-what_delivered_is_opened_again_at_once(void **state)
+TEST(what_delivered_is_opened_again_at_once)
 {
 	struct tcpx_heal h = { .proven = true, .wasted = 3, .failed = 2 };
 
@@ -114,8 +110,7 @@ what_delivered_is_opened_again_at_once(void **state)
 	assert_false(h.proven);
 }
 
-static void
-what_delivered_nothing_waits_longer_each_time(void **state)
+TEST(what_delivered_nothing_waits_longer_each_time)
 {
 	static const uint64_t waits[] = { 1, 2, 4, 8, 16, 32, 32, 32 };
 	struct tcpx_heal h = { 0 };
@@ -126,8 +121,7 @@ what_delivered_nothing_waits_longer_each_time(void **state)
 	}
 }
 
-static void
-where_no_channel_is_left_nothing_waits_long(void **state)
+TEST(where_no_channel_is_left_nothing_waits_long)
 {
 	struct tcpx_heal h = { .at_ns = NOW + 32 * SEC };
 
@@ -137,8 +131,7 @@ where_no_channel_is_left_nothing_waits_long(void **state)
 	assert_int_equal(h.at_ns, NOW + SEC); /* never later */
 }
 
-static void
-attempts_that_fail_wait_at_most_a_second(void **state)
+TEST(attempts_that_fail_wait_at_most_a_second)
 {
 	static const uint64_t waits[] = { 100, 200, 400, 800, 1000, 1000 };
 	struct tcpx_heal h = { 0 };
@@ -149,28 +142,10 @@ attempts_that_fail_wait_at_most_a_second(void **state)
 	}
 }
 
-static void
-looks_grow_rare(void **state)
+TEST(looks_grow_rare)
 {
 	assert_int_equal(tcpx_heal_look_ns(0), MS / 5);
 	assert_int_equal(tcpx_heal_look_ns(4 * MS), MS / 2);
 	assert_int_equal(tcpx_heal_look_ns(165 * MS), 20 * MS);
 	assert_int_equal(tcpx_heal_look_ns(3600 * SEC), SEC);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_are_judged_against_others),
-		cmocka_unit_test(a_slow_path_is_found_when_a_message_takes_too_long),
-		cmocka_unit_test(a_silence_counts_from_the_newest_sign_of_life),
-		cmocka_unit_test(what_delivered_is_opened_again_at_once),
-		cmocka_unit_test(what_delivered_nothing_waits_longer_each_time),
-		cmocka_unit_test(where_no_channel_is_left_nothing_waits_long),
-		cmocka_unit_test(attempts_that_fail_wait_at_most_a_second),
-		cmocka_unit_test(looks_grow_rare),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

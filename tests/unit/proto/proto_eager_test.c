@@ -9,8 +9,7 @@
 #include "proto/eager.h"
 #include "proto/frame.h"
 
-static void
-test_a_message_costs_more_than_its_bytes(void **state)
+TEST(test_a_message_costs_more_than_its_bytes)
 {
 	struct tcpx_eager_tx t = { .granted = 3 * TCPX_EAGER_KEEP };
 
@@ -20,8 +19,7 @@ test_a_message_costs_more_than_its_bytes(void **state)
 	assert_int_equal(t.used, t.granted);
 }
 
-static void
-test_no_more_than_is_granted(void **state)
+TEST(test_no_more_than_is_granted)
 {
 	struct tcpx_eager_rx r = { .window = 1000 };
 
@@ -38,14 +36,12 @@ test_no_more_than_is_granted(void **state)
 }
 
 /* Less than a quarter of the window is left, or less than one of the longest messages takes. */
-static void
-test_a_window_that_is_short(void **state)
+TEST(test_a_window_that_is_short)
 {
 	uint64_t longest = tcpx_eager_cost(TCPX_LANE_DATA_MAX);
 	struct tcpx_eager_rx r = { .window = 256 << 10 }, wide = { .window = 16 * longest };
 	const uint64_t len = TCPX_LANE_DATA_MAX;
 
-	(void)state;
 	(void)tcpx_eager_grant(&r);
 	assert_int_equal(tcpx_eager_arrived(&r, (256 << 10) - longest), 0);
 	assert_false(tcpx_eager_short(&r, len));
@@ -60,8 +56,7 @@ test_a_window_that_is_short(void **state)
 	assert_true(tcpx_eager_short(&wide, 0));
 }
 
-static void
-test_what_begins_holds_its_credit(void **state)
+TEST(test_what_begins_holds_its_credit)
 {
 	struct tcpx_eager_rx r = { .window = 1000 };
 
@@ -77,8 +72,7 @@ test_what_begins_holds_its_credit(void **state)
 	assert_int_equal(tcpx_eager_begins(&r, 1), TCPX_EPROTO);
 }
 
-static void
-test_a_grant_takes_nothing_back(void **state)
+TEST(test_a_grant_takes_nothing_back)
 {
 	struct tcpx_eager_tx t = { .granted = 0 };
 
@@ -192,26 +186,10 @@ run_channels(uint64_t seed)
 	assert_int_equal(r.coming, 0);
 }
 
-static void
-test_seeds(void **state)
+TEST(test_seeds)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		run_seed(seed);
 	for (uint64_t seed = 1; seed <= 50; seed++)
 		run_channels(seed);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_message_costs_more_than_its_bytes),
-		cmocka_unit_test(test_no_more_than_is_granted),
-		cmocka_unit_test(test_a_window_that_is_short),
-		cmocka_unit_test(test_what_begins_holds_its_credit),
-		cmocka_unit_test(test_a_grant_takes_nothing_back),
-		cmocka_unit_test(test_seeds),
-	};
-
-	return cmocka_run_group_tests_name("eager", tests, NULL, NULL);
 }

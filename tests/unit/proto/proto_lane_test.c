@@ -8,8 +8,7 @@
 #include "base/err.h"
 #include "proto/lane.h"
 
-static void
-test_words(void **state)
+TEST(test_words)
 {
 	uint64_t w = tcpx_lane_word(true, TCPX_LANES_MAX) | TCPX_LANE_SEQ;
 
@@ -23,8 +22,7 @@ test_words(void **state)
 	assert_false(tcpx_lane_is(1ull << 63 | 12345));
 }
 
-static void
-test_a_ring_holds_no_more_than_its_slots(void **state)
+TEST(test_a_ring_holds_no_more_than_its_slots)
 {
 	struct tcpx_lane_ring r = { 0 };
 	uint64_t seq;
@@ -49,8 +47,7 @@ test_a_ring_holds_no_more_than_its_slots(void **state)
 	assert_false(tcpx_lane_ring_has(&r, seq + 1));
 }
 
-static void
-test_a_lane_streams_until_it_is_empty(void **state)
+TEST(test_a_lane_streams_until_it_is_empty)
 {
 	struct tcpx_lane_tx t = { .announced = 0 };
 	uint64_t seq;
@@ -72,8 +69,7 @@ test_a_lane_streams_until_it_is_empty(void **state)
 	assert_false(t.streams);
 }
 
-static void
-test_announcements_in_turn(void **state)
+TEST(test_announcements_in_turn)
 {
 	uint64_t len[TCPX_LANE_SLOTS] = { 10, 20, 30 }, seq, room;
 	struct tcpx_lane_tx t = { .announced = 0 };
@@ -102,8 +98,7 @@ test_announcements_in_turn(void **state)
 	assert_false(tcpx_lane_near(&t, 5 + 2 * TCPX_LANE_SLOTS));
 }
 
-static void
-test_a_receiver_finishes_what_has_gone(void **state)
+TEST(test_a_receiver_finishes_what_has_gone)
 {
 	static const struct {
 		uint64_t done, finished, first_open;
@@ -130,8 +125,7 @@ test_a_receiver_finishes_what_has_gone(void **state)
 }
 
 /* Chunks that no sender may send, of a message for a receive of 10000 bytes. */
-static void
-test_chunks_that_do_not_fit(void **state)
+TEST(test_chunks_that_do_not_fit)
 {
 	static const struct {
 		const char *what;
@@ -173,8 +167,7 @@ test_chunks_that_do_not_fit(void **state)
 	assert_int_equal(tcpx_lane_receive(&r, TCPX_LANE_LEN_MAX + 1, &seq), -EINVAL);
 }
 
-static void
-test_chunks_that_contradict(void **state)
+TEST(test_chunks_that_contradict)
 {
 	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
@@ -191,8 +184,7 @@ test_chunks_that_contradict(void **state)
 }
 
 /* Chunks come for a message that a frame has brought, and more of them than the message has. */
-static void
-test_chunks_beyond_their_message(void **state)
+TEST(test_chunks_beyond_their_message)
 {
 	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
@@ -208,8 +200,7 @@ test_chunks_beyond_their_message(void **state)
 	assert_int_equal(tcpx_lane_applied(&r, 2, tcpx_lane_chunk(4096, true), 5), TCPX_EFRAME);
 }
 
-static void
-test_announcements_end_with_the_numbers(void **state)
+TEST(test_announcements_end_with_the_numbers)
 {
 	static const uint64_t len[2] = { 1, 1 };
 	struct tcpx_lane_tx t = { .announced = TCPX_LANE_SEQ - 1, .launched = TCPX_LANE_SEQ - 1 };
@@ -229,8 +220,7 @@ post_many(struct tcpx_lane_rx *r, int count)
 }
 
 /* A sender of small messages does not wait for announcements; the first large one ends that. */
-static void
-test_receives_of_small_messages_are_announced_later(void **state)
+TEST(test_receives_of_small_messages_are_announced_later)
 {
 	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t first, len[TCPX_LANE_SLOTS];
@@ -259,8 +249,7 @@ test_receives_of_small_messages_are_announced_later(void **state)
 }
 
 /* Eight in a row by channels make a lane large; one that is not, or that comes in a frame, ends that. */
-static void
-test_lanes_of_large_messages(void **state)
+TEST(test_lanes_of_large_messages)
 {
 	static const struct {
 		uint32_t len;
@@ -294,8 +283,7 @@ test_lanes_of_large_messages(void **state)
 
 /* What may come before its receive is known, with five receives posted and three of them announced. The
  * first is whole, the second has begun by a channel, and message @kept is here or on its way. */
-static void
-test_early_messages_out_of_turn(void **state)
+TEST(test_early_messages_out_of_turn)
 {
 	static const struct {
 		const char *what;
@@ -348,8 +336,7 @@ test_early_messages_out_of_turn(void **state)
 }
 
 /* On credit a chunk may come for a receive that is not announced, and only one. */
-static void
-test_an_early_chunk_and_its_receive(void **state)
+TEST(test_an_early_chunk_and_its_receive)
 {
 	const uint32_t whole = TCPX_LANE_LAST | TCPX_LANE_EARLY;
 	struct tcpx_lane_rx r = { .announced = 0 };
@@ -363,26 +350,4 @@ test_an_early_chunk_and_its_receive(void **state)
 	assert_int_equal(tcpx_lane_applied(&r, 1, whole, 1000), 1);
 	assert_int_equal(tcpx_lane_applied(&r, 1, whole, 1000), TCPX_EFRAME);
 	assert_int_equal(tcpx_lane_early(&r, 1, false), TCPX_EPROTO);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_a_ring_holds_no_more_than_its_slots),
-		cmocka_unit_test(test_a_lane_streams_until_it_is_empty),
-		cmocka_unit_test(test_announcements_in_turn),
-		cmocka_unit_test(test_a_receiver_finishes_what_has_gone),
-		cmocka_unit_test(test_chunks_that_do_not_fit),
-		cmocka_unit_test(test_chunks_that_contradict),
-		cmocka_unit_test(test_chunks_beyond_their_message),
-		cmocka_unit_test(test_announcements_end_with_the_numbers),
-		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
-		cmocka_unit_test(test_lanes_of_large_messages),
-		cmocka_unit_test(test_early_messages_out_of_turn),
-		cmocka_unit_test(test_an_early_chunk_and_its_receive),
-	};
-
-	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);
 }

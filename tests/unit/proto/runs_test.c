@@ -155,8 +155,7 @@ same(const struct lists *l)
 	return !memcmp(l->region, l->got_region, used * sizeof(l->region[0]));
 }
 
-static void
-what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -171,8 +170,7 @@ what_is_written_is_read(void **state)
 	free(l);
 }
 
-static void
-shuffled_blocks_cost_at_most_5_bytes(void **state)
+TEST(shuffled_blocks_cost_at_most_5_bytes)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -199,8 +197,7 @@ static const struct {
 	{ "always the same", 77, 0, 1, 40 },
 };
 
-static void
-regular_lists_cost_a_few_bytes(void **state)
+TEST(regular_lists_cost_a_few_bytes)
 {
 	struct lists *l = malloc(sizeof(*l));
 
@@ -218,8 +215,7 @@ regular_lists_cost_a_few_bytes(void **state)
 	free(l);
 }
 
-static void
-a_full_frame_is_left_untouched(void **state)
+TEST(a_full_frame_is_left_untouched)
 {
 	struct lists *l = malloc(sizeof(*l));
 	uint8_t room[TCPX_RUNS_ROOM - 1] = { 0 }, *at = room;
@@ -270,8 +266,7 @@ static const struct {
 	{ "padded number", { REGION, 1, 0x80, 0, 0, 5 }, 30, TCPX_EPROTO, 0 },
 };
 
-static void
-hostile_operations_follow_the_table(void **state)
+TEST(hostile_operations_follow_the_table)
 {
 	struct lists *l = malloc(sizeof(*l));
 
@@ -307,8 +302,7 @@ damaged_frame(struct lists *l, struct tcpx_rng *rng, uint8_t *frame, int most_fl
 	return len;
 }
 
-static void
-flipped_bits_never_give_entries_out_of_order(void **state)
+TEST(flipped_bits_never_give_entries_out_of_order)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -432,8 +426,7 @@ blocks_frame(struct lists *l, struct tcpx_rng *rng, uint8_t *frame)
 	return len;
 }
 
-static void
-the_quick_reader_agrees_with_the_other(void **state)
+TEST(the_quick_reader_agrees_with_the_other)
 {
 	uint64_t seed = test_seed(), quick = 0, outside = 0, refused = 0;
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -470,20 +463,4 @@ the_quick_reader_agrees_with_the_other(void **state)
 	free(l);
 	free(a);
 	free(b);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(shuffled_blocks_cost_at_most_5_bytes),
-		cmocka_unit_test(regular_lists_cost_a_few_bytes),
-		cmocka_unit_test(a_full_frame_is_left_untouched),
-		cmocka_unit_test(hostile_operations_follow_the_table),
-		cmocka_unit_test(flipped_bits_never_give_entries_out_of_order),
-		cmocka_unit_test(the_quick_reader_agrees_with_the_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

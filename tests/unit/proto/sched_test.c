@@ -13,8 +13,7 @@
 
 /* ---- rates ------------------------------------------------------------------------- */
 
-static void
-first_sample_is_taken_whole(void **state)
+TEST(first_sample_is_taken_whole)
 {
 	struct tcpx_rate r = { 0 };
 	struct tcpx_rate_mark m = tcpx_rate_now(&r, 5 * SEC);
@@ -25,8 +24,7 @@ first_sample_is_taken_whole(void **state)
 	assert_int_equal(r.last_ns, 5 * SEC + 1 * MS);
 }
 
-static void
-later_samples_weigh_a_quarter(void **state)
+TEST(later_samples_weigh_a_quarter)
 {
 	struct tcpx_rate r = { .Bps = 4000 };
 	struct tcpx_rate_mark m = tcpx_rate_now(&r, 0);
@@ -38,8 +36,7 @@ later_samples_weigh_a_quarter(void **state)
 	assert_int_equal(r.Bps, 4000);
 }
 
-static void
-pipelined_chunks_sample_the_whole_pipe(void **state)
+TEST(pipelined_chunks_sample_the_whole_pipe)
 {
 	struct tcpx_rate r = { 0 };
 	struct tcpx_rate_mark m[4];
@@ -51,8 +48,7 @@ pipelined_chunks_sample_the_whole_pipe(void **state)
 	assert_int_equal(r.Bps, 1000000);
 }
 
-static void
-rates_survive_odd_clocks_and_sizes(void **state)
+TEST(rates_survive_odd_clocks_and_sizes)
 {
 	struct tcpx_rate r = { 0 };
 	struct tcpx_rate_mark m = tcpx_rate_now(&r, 100);
@@ -105,8 +101,7 @@ static const struct {
 	  false },
 };
 
-static void
-pull_follows_the_table(void **state)
+TEST(pull_follows_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(pull_cases); i++)
 		check(pull_cases[i].name, "allowed",
@@ -192,8 +187,7 @@ simulate(const uint64_t *Bps, uint64_t total, uint32_t chunk, bool plain)
 }
 
 /* Three NICs and one at a quarter of their rate (50 Gb/s each, and slower ones). */
-static void
-slow_nic_does_not_hoard(void **state)
+TEST(slow_nic_does_not_hoard)
 {
 	const uint64_t even[NICS] = { 200 * MIB, 200 * MIB, 200 * MIB, 200 * MIB };
 	const uint64_t odd[NICS] = { 200 * MIB, 200 * MIB, 200 * MIB, 50 * MIB };
@@ -241,8 +235,7 @@ serve(struct tcpx_drr *d)
 	return w;
 }
 
-static void
-large_transfer_does_not_starve_small_ones(void **state)
+TEST(large_transfer_does_not_starve_small_ones)
 {
 	struct tcpx_drr d = { .quantum = MIB };
 	struct work large = { .chunk = MIB, .left = 4096 * MIB };
@@ -265,8 +258,7 @@ large_transfer_does_not_starve_small_ones(void **state)
 	assert_ptr_equal(serve(&d), &large);
 }
 
-static void
-shares_are_even_in_bytes(void **state)
+TEST(shares_are_even_in_bytes)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -292,8 +284,7 @@ shares_are_even_in_bytes(void **state)
 		check_random(seed, w[i].done > sum / 10);
 }
 
-static void
-shares_follow_weights(void **state)
+TEST(shares_follow_weights)
 {
 	static const uint32_t weight[4] = { 0, 1, 4, 16 };
 	uint64_t seed = test_seed();
@@ -318,8 +309,7 @@ shares_follow_weights(void **state)
 	assert_int_equal(w[2].node.weight, 4); /* it stays, for the next time */
 }
 
-static void
-removing_passes_the_turn_on(void **state)
+TEST(removing_passes_the_turn_on)
 {
 	struct tcpx_drr d = { .quantum = 1000 };
 	struct work a = { .chunk = 1000, .left = 9000 }, b = a, c = a;
@@ -342,8 +332,7 @@ removing_passes_the_turn_on(void **state)
 	assert_null(tcpx_drr_peek(&d, work_len));
 }
 
-static void
-turns_end_without_a_quantum(void **state)
+TEST(turns_end_without_a_quantum)
 {
 	struct tcpx_drr d = { .quantum = 0 };
 	struct work a = { .chunk = MIB, .left = 2 * MIB };
@@ -352,24 +341,4 @@ turns_end_without_a_quantum(void **state)
 	assert_ptr_equal(serve(&d), &a);
 	assert_ptr_equal(serve(&d), &a);
 	assert_null(serve(&d));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_sample_is_taken_whole),
-		cmocka_unit_test(later_samples_weigh_a_quarter),
-		cmocka_unit_test(pipelined_chunks_sample_the_whole_pipe),
-		cmocka_unit_test(rates_survive_odd_clocks_and_sizes),
-		cmocka_unit_test(pull_follows_the_table),
-		cmocka_unit_test(slow_nic_does_not_hoard),
-		cmocka_unit_test(large_transfer_does_not_starve_small_ones),
-		cmocka_unit_test(shares_are_even_in_bytes),
-		cmocka_unit_test(shares_follow_weights),
-		cmocka_unit_test(removing_passes_the_turn_on),
-		cmocka_unit_test(turns_end_without_a_quantum),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 #define FIRST (100 * MS)
 #define COST (TCPX_TOLL_ENTRY_NS * TCPX_TOLL_TIMES)
 
-static void
-a_little_is_free_after_a_while(void **state)
+TEST(a_little_is_free_after_a_while)
 {
 	struct tcpx_toll t = { .paid_ns = NOW };
 	uint64_t free_entries = TCPX_TOLL_FREE_NS / COST;
@@ -26,8 +25,7 @@ a_little_is_free_after_a_while(void **state)
 	assert_int_equal(t.paid_ns, NOW + SEC + COST);
 }
 
-static void
-nobody_waits_for_long(void **state)
+TEST(nobody_waits_for_long)
 {
 	struct tcpx_toll t = { 0 };
 
@@ -38,8 +36,7 @@ nobody_waits_for_long(void **state)
 }
 
 /* Whatever is asked for, and whenever it may be. */
-static void
-who_is_always_refused_has_a_small_part(void **state)
+TEST(who_is_always_refused_has_a_small_part)
 {
 	struct tcpx_toll t = { .paid_ns = NOW };
 	uint64_t now_ns = NOW, busy_ns = 0;
@@ -56,8 +53,7 @@ who_is_always_refused_has_a_small_part(void **state)
 	assert_in_range(busy_ns, 1, (now_ns - NOW) / 20);
 }
 
-static void
-who_broke_the_protocol_comes_later_each_time(void **state)
+TEST(who_broke_the_protocol_comes_later_each_time)
 {
 	static const uint64_t wait_ms[] = { 100, 200, 400, 800, 1600, 3200, 3200 };
 	struct tcpx_breaches b = { 0 };
@@ -75,8 +71,7 @@ who_broke_the_protocol_comes_later_each_time(void **state)
 	}
 }
 
-static void
-breaches_are_forgotten(void **state)
+TEST(breaches_are_forgotten)
 {
 	struct tcpx_breaches b = { 0 };
 
@@ -87,8 +82,7 @@ breaches_are_forgotten(void **state)
 	assert_int_equal(tcpx_breach_until(&b, FIRST, b.newest_ns), b.newest_ns + 100 * MS);
 }
 
-static void
-those_from_there_take_turns_after_many(void **state)
+TEST(those_from_there_take_turns_after_many)
 {
 	struct tcpx_breaches b = { 0 };
 
@@ -103,19 +97,4 @@ those_from_there_take_turns_after_many(void **state)
 	assert_int_equal(tcpx_breach_turn(&b, NOW, 0, NOW), 0);
 	/* one is forgotten */
 	assert_int_equal(tcpx_breach_turn(&b, NOW + TCPX_BREACH_NS, FIRST, NOW + TCPX_BREACH_NS), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_little_is_free_after_a_while),
-		cmocka_unit_test(nobody_waits_for_long),
-		cmocka_unit_test(who_is_always_refused_has_a_small_part),
-		cmocka_unit_test(who_broke_the_protocol_comes_later_each_time),
-		cmocka_unit_test(breaches_are_forgotten),
-		cmocka_unit_test(those_from_there_take_turns_after_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

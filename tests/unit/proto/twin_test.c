@@ -124,8 +124,7 @@ is_open(const struct world *w, int k)
 	return w->stage[k][0] == TCPX_STAGE_OPEN && w->stage[k][1] == TCPX_STAGE_OPEN;
 }
 
-static void
-one_session_is_left(void **state)
+TEST(one_session_is_left)
 {
 	uint32_t won[2] = { 0 };
 
@@ -156,8 +155,7 @@ one_session_is_left(void **state)
 	assert_true(won[0] > won[1] && won[1] > 0); /* each has been seen */
 }
 
-static void
-one_that_was_maybe_opened_by_the_peer_never_gives_way(void **state)
+TEST(one_that_was_maybe_opened_by_the_peer_never_gives_way)
 {
 	for (int ours = TCPX_STAGE_NONE; ours <= TCPX_STAGE_OPEN; ours++)
 		for (int theirs = TCPX_STAGE_NONE; theirs <= TCPX_STAGE_OPEN; theirs++) {
@@ -170,15 +168,13 @@ one_that_was_maybe_opened_by_the_peer_never_gives_way(void **state)
 }
 
 /* ... and asks no more once its twin is open, but all the time before. */
-static void
-one_asks_until_its_twin_opens(void **state)
+TEST(one_asks_until_its_twin_opens)
 {
 	for (int theirs = TCPX_STAGE_NONE; theirs <= TCPX_STAGE_OPEN; theirs++)
 		assert_int_equal(tcpx_twin_may_ask(theirs), theirs != TCPX_STAGE_OPEN);
 }
 
-static void
-the_larger_keeps_nobody_waiting(void **state)
+TEST(the_larger_keeps_nobody_waiting)
 {
 	for (int ours = TCPX_STAGE_NONE; ours <= TCPX_STAGE_OPEN; ours++) {
 		assert_false(tcpx_twin_keeps_hello(false, ours, true));
@@ -194,8 +190,7 @@ the_larger_keeps_nobody_waiting(void **state)
 	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_OPEN, false));
 }
 
-static void
-the_sister_that_the_peer_serves_is_joined(void **state)
+TEST(the_sister_that_the_peer_serves_is_joined)
 {
 	for (int ours = TCPX_STAGE_NONE; ours <= TCPX_STAGE_OPEN; ours++)
 		for (int sister = TCPX_STAGE_NONE; sister <= TCPX_STAGE_OPEN; sister++)
@@ -208,18 +203,4 @@ the_sister_that_the_peer_serves_is_joined(void **state)
 					want = TCPX_SISTERS_JOIN;
 				assert_int_equal(tcpx_sisters_judge(ours, sister, stands), want);
 			}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_session_is_left),
-		cmocka_unit_test(one_that_was_maybe_opened_by_the_peer_never_gives_way),
-		cmocka_unit_test(one_asks_until_its_twin_opens),
-		cmocka_unit_test(the_larger_keeps_nobody_waiting),
-		cmocka_unit_test(the_sister_that_the_peer_serves_is_joined),
-	};
-
-	return cmocka_run_group_tests_name("twin", tests, NULL, NULL);
 }

@@ -62,8 +62,7 @@ window_in(struct tcpx_window *w, enum tcpx_slot_state state)
 	return seq;
 }
 
-static void
-every_step_is_as_the_table_says(void **state)
+TEST(every_step_is_as_the_table_says)
 {
 	char pair[64];
 
@@ -85,8 +84,7 @@ every_step_is_as_the_table_says(void **state)
 	}
 }
 
-static void
-only_land_placed_and_pick_post(void **state)
+TEST(only_land_placed_and_pick_post)
 {
 	for (int ev = 0; ev <= TCPX_SLOT_EVENTS; ev++) {
 		bool posts = ev == TCPX_EV_LAND || ev == TCPX_EV_PLACED || ev == TCPX_EV_PICK;
@@ -101,8 +99,7 @@ only_land_placed_and_pick_post(void **state)
 	}
 }
 
-static void
-refusal_names_state_and_event(void **state)
+TEST(refusal_names_state_and_event)
 {
 	struct tcpx_window w;
 	char text[256];
@@ -113,8 +110,7 @@ refusal_names_state_and_event(void **state)
 	tcpx_window_fini(&w);
 }
 
-static void
-limits_are_checked(void **state)
+TEST(limits_are_checked)
 {
 	struct tcpx_window w;
 
@@ -128,8 +124,7 @@ limits_are_checked(void **state)
 	tcpx_window_fini(&w);
 }
 
-static void
-window_never_exceeds_its_limit(void **state)
+TEST(window_never_exceeds_its_limit)
 {
 	struct tcpx_window w;
 	uint64_t seq = 0;
@@ -149,8 +144,7 @@ window_never_exceeds_its_limit(void **state)
 	tcpx_window_fini(&w);
 }
 
-static void
-sequences_outside_are_free_and_refused(void **state)
+TEST(sequences_outside_are_free_and_refused)
 {
 	static const uint64_t outside[] = { 0, 1, 4, 5, UINT64_MAX };
 	struct tcpx_window w;
@@ -168,8 +162,7 @@ sequences_outside_are_free_and_refused(void **state)
 	tcpx_window_fini(&w);
 }
 
-static void
-oldest_blocks_those_behind_it(void **state)
+TEST(oldest_blocks_those_behind_it)
 {
 	struct tcpx_window w;
 	uint64_t seq;
@@ -194,8 +187,7 @@ oldest_blocks_those_behind_it(void **state)
 }
 
 /* Random steps: the window agrees with a plain array of states. */
-static void
-any_walk_agrees_with_a_model(void **state)
+TEST(any_walk_agrees_with_a_model)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -234,17 +226,6 @@ any_walk_agrees_with_a_model(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_step_is_as_the_table_says),
-		cmocka_unit_test(only_land_placed_and_pick_post),
-		cmocka_unit_test(refusal_names_state_and_event),
-		cmocka_unit_test(limits_are_checked),
-		cmocka_unit_test(window_never_exceeds_its_limit),
-		cmocka_unit_test(sequences_outside_are_free_and_refused),
-		cmocka_unit_test(oldest_blocks_those_behind_it),
-		cmocka_unit_test(any_walk_agrees_with_a_model),
-	};
-
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -17,8 +17,7 @@ pair(const char *opener, const char *acceptor, const char *second)
 	return ends_open(ops, lib, opener, acceptor, second);
 }
 
-static void
-both_ends_prove_and_talk(void **state)
+TEST(both_ends_prove_and_talk)
 {
 	struct ends e = pair("s", "s", NULL);
 
@@ -31,8 +30,7 @@ both_ends_prove_and_talk(void **state)
 	ops->end(NULL);
 }
 
-static void
-nothing_is_sealed_before_the_proof(void **state)
+TEST(nothing_is_sealed_before_the_proof)
 {
 	struct ends e = pair("s", "s", NULL);
 	static struct wire w;
@@ -47,8 +45,7 @@ nothing_is_sealed_before_the_proof(void **state)
 	ends_close(&e);
 }
 
-static void
-wrong_keys_and_identities_are_refused(void **state)
+TEST(wrong_keys_and_identities_are_refused)
 {
 	struct tcpx_seal_psk good = psk_of("s"), bad = good;
 	struct ends e = pair("other", "s", NULL);
@@ -66,8 +63,7 @@ wrong_keys_and_identities_are_refused(void **state)
 	ends_close(&e);
 }
 
-static void
-an_acceptor_takes_either_of_two_keys(void **state)
+TEST(an_acceptor_takes_either_of_two_keys)
 {
 	static const char *const names[] = { "old", "new" };
 
@@ -81,8 +77,7 @@ an_acceptor_takes_either_of_two_keys(void **state)
 	}
 }
 
-static void
-every_fragmentation_does(void **state)
+TEST(every_fragmentation_does)
 {
 	static struct wire w;
 
@@ -111,8 +106,7 @@ every_fragmentation_does(void **state)
 	}
 }
 
-static void
-small_room_loses_nothing(void **state)
+TEST(small_room_loses_nothing)
 {
 	struct ends e = pair("s", "s", NULL);
 	static uint8_t sent[TCPX_SEAL_BLOCK], got[TCPX_SEAL_BLOCK + 1];
@@ -154,8 +148,7 @@ refused_for_ever(struct tcpx_seal *s)
 	assert_int_equal(ops->export(s, "l", NULL, 0, out, 32), TCPX_ESTATE);
 }
 
-static void
-a_record_comes_once_and_in_its_turn(void **state)
+TEST(a_record_comes_once_and_in_its_turn)
 {
 	static struct wire one, two;
 	uint8_t out[64];
@@ -190,8 +183,7 @@ a_record_comes_once_and_in_its_turn(void **state)
 	}
 }
 
-static void
-records_of_another_connection_are_refused(void **state)
+TEST(records_of_another_connection_are_refused)
 {
 	struct ends e = pair("s", "s", NULL), f = pair("s", "s", NULL);
 	static struct wire w;
@@ -206,8 +198,7 @@ records_of_another_connection_are_refused(void **state)
 	ends_close(&f);
 }
 
-static void
-a_flipped_byte_of_a_record_is_refused(void **state)
+TEST(a_flipped_byte_of_a_record_is_refused)
 {
 	static struct wire w;
 	uint8_t out[64];
@@ -260,8 +251,7 @@ flip(unsigned flight, size_t at, uint8_t mask, size_t *len)
 	ends_close(&e);
 }
 
-static void
-a_flipped_byte_of_a_handshake_proves_nothing(void **state)
+TEST(a_flipped_byte_of_a_handshake_proves_nothing)
 {
 	for (unsigned flight = 0; flight < 3; flight++) {
 		for (size_t at = 0, len = 1; at < len; at++) {
@@ -271,8 +261,7 @@ a_flipped_byte_of_a_handshake_proves_nothing(void **state)
 	}
 }
 
-static void
-a_cut_handshake_proves_nothing(void **state)
+TEST(a_cut_handshake_proves_nothing)
 {
 	static struct wire flights[3];
 	struct ends e = pair("s", "s", NULL);
@@ -288,8 +277,7 @@ a_cut_handshake_proves_nothing(void **state)
 	}
 }
 
-static void
-recorded_flights_prove_nothing(void **state)
+TEST(recorded_flights_prove_nothing)
 {
 	static struct wire flights[3], w;
 	struct ends e = pair("s", "s", NULL), f;
@@ -321,8 +309,7 @@ material(struct tcpx_seal *s, const char *label, const char *context, uint8_t ou
 	assert_int_equal(ops->export(s, label, context, strlen(context), out, 32), 0);
 }
 
-static void
-keying_material_is_of_connection_label_and_context(void **state)
+TEST(keying_material_is_of_connection_label_and_context)
 {
 	struct ends e = pair("s", "s", NULL), f = pair("s", "s", NULL);
 	uint8_t a[32], b[32];
@@ -348,8 +335,7 @@ keying_material_is_of_connection_label_and_context(void **state)
 }
 
 /* A key made of a connection's material, as a resumed control stream uses it. */
-static void
-resumption_is_of_one_connection(void **state)
+TEST(resumption_is_of_one_connection)
 {
 	struct ends e = pair("s", "s", NULL), f = pair("s", "s", NULL), r;
 	struct tcpx_seal_psk mine = { .id_len = 8 }, same = mine, other = mine;
@@ -375,8 +361,7 @@ resumption_is_of_one_connection(void **state)
 	ends_close(&f);
 }
 
-static void
-lengths_are_those_that_are_stated(void **state)
+TEST(lengths_are_those_that_are_stated)
 {
 	static struct wire flights[3], w;
 	static const uint8_t block[TCPX_SEAL_BLOCK];
@@ -400,8 +385,7 @@ lengths_are_those_that_are_stated(void **state)
 	ends_close(&e);
 }
 
-static void
-keys_are_counted(void **state)
+TEST(keys_are_counted)
 {
 	struct tcpx_seal_psk psk[3] = { psk_of("a"), psk_of("b"), psk_of("c") };
 	struct tcpx_seal *s = NULL;
@@ -416,24 +400,6 @@ keys_are_counted(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ends_prove_and_talk),
-		cmocka_unit_test(nothing_is_sealed_before_the_proof),
-		cmocka_unit_test(wrong_keys_and_identities_are_refused),
-		cmocka_unit_test(an_acceptor_takes_either_of_two_keys),
-		cmocka_unit_test(every_fragmentation_does),
-		cmocka_unit_test(small_room_loses_nothing),
-		cmocka_unit_test(a_record_comes_once_and_in_its_turn),
-		cmocka_unit_test(records_of_another_connection_are_refused),
-		cmocka_unit_test(a_flipped_byte_of_a_record_is_refused),
-		cmocka_unit_test(a_flipped_byte_of_a_handshake_proves_nothing),
-		cmocka_unit_test(a_cut_handshake_proves_nothing),
-		cmocka_unit_test(recorded_flights_prove_nothing),
-		cmocka_unit_test(keying_material_is_of_connection_label_and_context),
-		cmocka_unit_test(resumption_is_of_one_connection),
-		cmocka_unit_test(lengths_are_those_that_are_stated),
-		cmocka_unit_test(keys_are_counted),
-	};
 	int rc;
 
 	ops = body_open(&lib);
@@ -441,7 +407,7 @@ main(void)
 		print_message("1..0 # SKIP no OpenSSL here\n");
 		return 0;
 	}
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	body_close(lib);
 	return rc;
 }

@@ -77,8 +77,7 @@ refused(const char *files, int code, const char *text)
 }
 
 /* Computed with Python's hmac. */
-static void
-keys_follow_from_the_content(void **state)
+TEST(keys_follow_from_the_content)
 {
 	static const uint8_t key[32] = {
 		0x4a, 0x7f, 0x3d, 0x50, 0x3b, 0xc9, 0xdd, 0x97,
@@ -98,8 +97,7 @@ keys_follow_from_the_content(void **state)
 	assert_memory_equal(s.psk[0].id, id, 16);
 }
 
-static void
-newlines_at_the_end_do_not_count(void **state)
+TEST(newlines_at_the_end_do_not_count)
 {
 	struct tcpx_secret a = keys("0123456789abcdef", 16), b = keys("0123456789abcdef\r\n\n", 19);
 	struct tcpx_secret c = keys("0123456789abcdef ", 17), d = keys("\n0123456789abcdef", 17);
@@ -110,8 +108,7 @@ newlines_at_the_end_do_not_count(void **state)
 	assert_memory_not_equal(a.psk[0].key, d.psk[0].key, 32);
 }
 
-static void
-length_has_bounds(void **state)
+TEST(length_has_bounds)
 {
 	static char text[4098];
 	struct tcpx_secret a, b;
@@ -128,8 +125,7 @@ length_has_bounds(void **state)
 	assert_memory_not_equal(a.psk[0].key, b.psk[0].key, 32);
 }
 
-static void
-only_regular_files_are_read(void **state)
+TEST(only_regular_files_are_read)
 {
 	struct sockaddr_un where = { .sun_family = AF_UNIX };
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -151,8 +147,7 @@ only_regular_files_are_read(void **state)
 	refused(path_of("bad"), TCPX_ECONFIG, "is a device");
 }
 
-static void
-one_warning_of_other_readers(void **state)
+TEST(one_warning_of_other_readers)
 {
 	static const struct {
 		const char *name;
@@ -182,8 +177,7 @@ one_warning_of_other_readers(void **state)
 	}
 }
 
-static void
-two_files_for_an_exchange(void **state)
+TEST(two_files_for_an_exchange)
 {
 	const char *old = file("old", "the secret of today", 19, 0600);
 	const char *new = file("new", "the one of tomorrow", 19, 0600);
@@ -208,8 +202,7 @@ two_files_for_an_exchange(void **state)
 	tcpx_secret_close(NULL);
 }
 
-static void
-without_a_library_it_says_so(void **state)
+TEST(without_a_library_it_says_so)
 {
 	const char *path = file("key", "0123456789abcdef", 16, 0600);
 
@@ -221,8 +214,7 @@ without_a_library_it_says_so(void **state)
 	assert_int_equal(captured_count("TCPX_SECRET_FILE"), 1);
 }
 
-static void
-descriptors_stay_closed(void **state)
+TEST(descriptors_stay_closed)
 {
 	struct tcpx_secret *s;
 	int before = dup(0), after;
@@ -256,16 +248,5 @@ remove_folder(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_follow_from_the_content),
-		cmocka_unit_test(newlines_at_the_end_do_not_count),
-		cmocka_unit_test(length_has_bounds),
-		cmocka_unit_test(only_regular_files_are_read),
-		cmocka_unit_test(one_warning_of_other_readers),
-		cmocka_unit_test(two_files_for_an_exchange),
-		cmocka_unit_test(without_a_library_it_says_so),
-		cmocka_unit_test(descriptors_stay_closed),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return run_cases(make_folder, remove_folder);
 }

@@ -38,8 +38,7 @@ application_error(int reason)
 }
 
 /* OpenSSL's own handshake empties the queue of its thread; nothing else of ours touches it. */
-static void
-errors_of_the_application_stay(void **state)
+TEST(errors_of_the_application_stay)
 {
 	struct ends e = ends_open(ops, lib, "s", "other", NULL);
 	unsigned long (*get)(void);
@@ -76,8 +75,7 @@ bytes_used(void)
 }
 
 /* Buffers come with traffic, and go when rest() has twice seen little of it. */
-static void
-a_silent_connection_gives_memory_back(void **state)
+TEST(a_silent_connection_gives_memory_back)
 {
 	struct ends e = ends_open(ops, lib, "s", "s", NULL);
 	size_t silent, busy;
@@ -177,8 +175,7 @@ meet_certificate(SSL_CTX *ctx, char why[256])
 	return (int)n;
 }
 
-static void
-a_certificate_is_not_taken(void **state)
+TEST(a_certificate_is_not_taken)
 {
 	SSL_CTX *ctx = with_certificate();
 	char why[256];
@@ -218,8 +215,7 @@ live(void *arg)
 	return NULL;
 }
 
-static void
-engines_and_threads_do_not_meet(void **state)
+TEST(engines_and_threads_do_not_meet)
 {
 	struct tcpx_seal_lib *second;
 	pthread_t threads[6];
@@ -235,19 +231,13 @@ engines_and_threads_do_not_meet(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_of_the_application_stay),
-		cmocka_unit_test(a_silent_connection_gives_memory_back),
-		cmocka_unit_test(a_certificate_is_not_taken),
-		cmocka_unit_test(engines_and_threads_do_not_meet),
-	};
 	int rc;
 
 	if (tcpx_tls_lib_open(&lib)) {
 		print_message("1..0 # SKIP no OpenSSL here\n");
 		return 0;
 	}
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rc = run_cases(NULL, NULL);
 	tcpx_tls_lib_close(lib);
 	return rc;
 }

@@ -3,14 +3,10 @@
  * Both ends of the comparison in one process over loopback: every byte of every round
  * gets to its slot of the ring, for all shapes of connections and threads.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/baseline.h"
 #include "tool/tool.h"
@@ -43,10 +39,8 @@ verify(const struct layout *l, const uint8_t *mem, uint64_t seed, uint64_t depth
 	return v;
 }
 
-static void
-every_byte_arrives(void **state)
+TEST(every_byte_arrives)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct baseline_plan *client = calloc(2, sizeof(*client)), *server = client + 1;
 		struct layouts lay;
@@ -102,8 +96,7 @@ every_byte_arrives(void **state)
 	}
 }
 
-static void
-an_echo_comes_back(void **state)
+TEST(an_echo_comes_back)
 {
 	/* reno is in every kernel */
 	struct baseline_plan plan = { .echo = true, .threads = 1, .token = 3, .congestion = "reno",
@@ -115,7 +108,6 @@ an_echo_comes_back(void **state)
 	uint8_t *there, *back;
 	uint16_t port;
 
-	(void)state;
 	assert_int_equal(layout_init(&l, 64, 1, 0), 0);
 	there = calloc(2, l.span);
 	back = calloc(2, l.span);
@@ -140,26 +132,12 @@ an_echo_comes_back(void **state)
 	layout_fini(&l);
 }
 
-static void
-a_server_that_nobody_came_to_closes(void **state)
+TEST(a_server_that_nobody_came_to_closes)
 {
 	struct baseline_plan plan = { .echo = true, .threads = 1, .conns = 1 };
 	struct baseline *s;
 	uint16_t port;
 
-	(void)state;
 	assert_int_equal(baseline_serve(&plan, &port, &s), 0);
 	baseline_close(s);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_byte_arrives),
-		cmocka_unit_test(an_echo_comes_back),
-		cmocka_unit_test(a_server_that_nobody_came_to_closes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,12 +142,10 @@ probe_row(size_t i, struct check_result *r)
 	fixture_fini(&f);
 }
 
-static void
-each_check_of_this_machine_tells_well_ill_and_unknown(void **state)
+TEST(each_check_of_this_machine_tells_well_ill_and_unknown)
 {
 	unsigned wrong = 0;
 
-	(void)state;
 	capture_start();
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct check_result r;
@@ -166,10 +164,6 @@ each_check_of_this_machine_tells_well_ill_and_unknown(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_check_of_this_machine_tells_well_ill_and_unknown),
-	};
-
 	unsetenv("NCCL_NET_PLUGIN");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

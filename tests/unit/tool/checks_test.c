@@ -110,8 +110,7 @@ probe(const struct machine *m, const char *id, struct check_result *r)
 	check->probe(m, r);
 }
 
-static void
-findings_are_found_and_nothing_else(void **state)
+TEST(findings_are_found_and_nothing_else)
 {
 	capture_start(); /* machines without NICs or CPUs are logged */
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -138,8 +137,7 @@ findings_are_found_and_nothing_else(void **state)
 	}
 }
 
-static void
-variables_that_nobody_reads_are_named(void **state)
+TEST(variables_that_nobody_reads_are_named)
 {
 	struct check_result r;
 	struct machine *m;
@@ -158,8 +156,7 @@ variables_that_nobody_reads_are_named(void **state)
 	machine_free(m);
 }
 
-static void
-refused_settings_leave_the_other_checks(void **state)
+TEST(refused_settings_leave_the_other_checks)
 {
 	struct check_result r;
 	struct machine *m;
@@ -178,8 +175,7 @@ refused_settings_leave_the_other_checks(void **state)
 	machine_free(m);
 }
 
-static void
-a_taken_port_is_found(void **state)
+TEST(a_taken_port_is_found)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	socklen_t len = sizeof(addr);
@@ -207,8 +203,7 @@ a_taken_port_is_found(void **state)
 	machine_free(m);
 }
 
-static void
-few_open_files_are_found(void **state)
+TEST(few_open_files_are_found)
 {
 	struct rlimit old, low;
 	struct check_result r;
@@ -226,8 +221,7 @@ few_open_files_are_found(void **state)
 	machine_free(m);
 }
 
-static void
-every_check_has_a_name_of_its_own_and_a_remedy(void **state)
+TEST(every_check_has_a_name_of_its_own_and_a_remedy)
 {
 	const struct check *check;
 
@@ -241,8 +235,7 @@ every_check_has_a_name_of_its_own_and_a_remedy(void **state)
 	}
 }
 
-static void
-facts_of_any_machine_become_json(void **state)
+TEST(facts_of_any_machine_become_json)
 {
 	static const char *const machines[] = { "a3-high", "virtio-2cpu", "weird", "empty" };
 
@@ -270,8 +263,7 @@ facts_of_any_machine_become_json(void **state)
 	}
 }
 
-static void
-nearest_nic_is_the_one_on_the_switch(void **state)
+TEST(nearest_nic_is_the_one_on_the_switch)
 {
 	enum tcpx_distance distance;
 	struct machine *m;
@@ -290,17 +282,6 @@ nearest_nic_is_the_one_on_the_switch(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(findings_are_found_and_nothing_else),
-		cmocka_unit_test(variables_that_nobody_reads_are_named),
-		cmocka_unit_test(refused_settings_leave_the_other_checks),
-		cmocka_unit_test(a_taken_port_is_found),
-		cmocka_unit_test(few_open_files_are_found),
-		cmocka_unit_test(every_check_has_a_name_of_its_own_and_a_remedy),
-		cmocka_unit_test(facts_of_any_machine_become_json),
-		cmocka_unit_test(nearest_nic_is_the_one_on_the_switch),
-	};
-
 	unsetenv("KUBERNETES_SERVICE_HOST");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures in output of commands, which runs may be compared, and what they cost. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "measure/diag/diag.h"
 #include "stdout_of.h"
@@ -44,8 +41,7 @@ read_pieces(struct diag_metrics *m, const char *text, size_t piece)
 	diag_metrics_end(m);
 }
 
-static void
-the_table_of_nccl_tests(void **state)
+TEST(the_table_of_nccl_tests)
 {
 	char mpirun[] = "mpirun", program[] = "/opt/all_reduce_perf", bytes[] = "-b";
 	char *words[] = { mpirun, program, bytes, NULL };
@@ -73,8 +69,7 @@ the_table_of_nccl_tests(void **state)
 	diag_metrics_fini(&m);
 }
 
-static void
-tables_of_other_versions_and_tagged_lines(void **state)
+TEST(tables_of_other_versions_and_tagged_lines)
 {
 	struct diag_metrics m;
 
@@ -92,8 +87,7 @@ tables_of_other_versions_and_tagged_lines(void **state)
 	diag_metrics_fini(&m);
 }
 
-static void
-lines_of_the_benchmark(void **state)
+TEST(lines_of_the_benchmark)
 {
 	struct diag_metrics m;
 
@@ -118,8 +112,7 @@ lines_of_the_benchmark(void **state)
 	diag_metrics_fini(&m);
 }
 
-static void
-tables_of_tcpx_perf(void **state)
+TEST(tables_of_tcpx_perf)
 {
 	struct diag_metrics m;
 
@@ -153,8 +146,7 @@ tables_of_tcpx_perf(void **state)
 	diag_metrics_fini(&m);
 }
 
-static void
-what_is_no_figure(void **state)
+TEST(what_is_no_figure)
 {
 	static const char *const texts[] = {
 		"", "\n\n", "hello\n", "1\n", "1 2 3 4 5 6 7 8 9\n",
@@ -200,8 +192,7 @@ run_of(const char *operation, int code, const char *points)
 	"{\"label\": \"\", \"size\": " size ", \"iters\": " iters ", \"busbw_GBps\": 1, "    \
 	"\"wrong\": " wrong "}"
 
-static void
-only_like_is_compared_with_like(void **state)
+TEST(only_like_is_compared_with_like)
 {
 	static const struct {
 		const char *a_op;
@@ -283,8 +274,7 @@ static const struct {
 	{ "busiest CPU", "75.0", "0", "  %", NULL },
 };
 
-static void
-costs_are_of_all_nics_and_cpus(void **state)
+TEST(costs_are_of_all_nics_and_cpus)
 {
 	char verb[] = "compare", a[] = "/tmp/tcpx-diag-XXXXXX", b[] = "/tmp/tcpx-diag-XXXXXX";
 	char *words[] = { verb, a, b, NULL }, *text;
@@ -311,8 +301,7 @@ costs_are_of_all_nics_and_cpus(void **state)
 }
 
 /* eth0 loses its place to eth2, which is new, and its driver is loaded anew: rx_bytes falls. */
-static void
-counters_rise_from_what_they_were_or_from_zero(void **state)
+TEST(counters_rise_from_what_they_were_or_from_zero)
 {
 	static const struct { const char *nic, *counter; uint64_t rise; } rises[] = {
 		{ "eth0", "tx_bytes", 60 }, { "eth0", "rx_bytes", 20 }, { "eth0", "drops", 0 },
@@ -350,21 +339,4 @@ counters_rise_from_what_they_were_or_from_zero(void **state)
 	assert_false(diag_is_shown(d, &is[2])); /* no device, and it moved nothing */
 	free(topo);
 	free(d);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_table_of_nccl_tests),
-		cmocka_unit_test(tables_of_other_versions_and_tagged_lines),
-		cmocka_unit_test(lines_of_the_benchmark),
-		cmocka_unit_test(tables_of_tcpx_perf),
-		cmocka_unit_test(what_is_no_figure),
-		cmocka_unit_test(only_like_is_compared_with_like),
-		cmocka_unit_test(costs_are_of_all_nics_and_cpus),
-		cmocka_unit_test(counters_rise_from_what_they_were_or_from_zero),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,8 +293,7 @@ make(struct fixture *f, const char *machine)
 	free(text);
 }
 
-static void
-each_check_tells_well_ill_and_unknown(void **state)
+TEST(each_check_tells_well_ill_and_unknown)
 {
 	unsigned wrong = 0;
 
@@ -322,8 +321,7 @@ each_check_tells_well_ill_and_unknown(void **state)
 }
 
 /* Nothing is ever well where nothing can be read; some need no file. */
-static void
-an_empty_machine_passes_nothing_by_mistake(void **state)
+TEST(an_empty_machine_passes_nothing_by_mistake)
 {
 	static const char *const fine[] = { "settings", "container" };
 	const struct check *check;
@@ -351,8 +349,7 @@ an_empty_machine_passes_nothing_by_mistake(void **state)
 	fixture_fini(&f);
 }
 
-static void
-the_a3_high_machine_is_judged_whole(void **state)
+TEST(the_a3_high_machine_is_judged_whole)
 {
 	const struct check *check;
 	struct machine *m;
@@ -376,8 +373,7 @@ the_a3_high_machine_is_judged_whole(void **state)
 }
 
 /* By our names and by the plugin's; whether they fit depends on the machine. */
-static void
-bindings_are_judged_by_either_name(void **state)
+TEST(bindings_are_judged_by_either_name)
 {
 	static const char *const names[] = { "TCPX_TX_BINDINGS", "NCCL_GPUDIRECTTCPX_TX_BINDINGS" };
 
@@ -397,8 +393,7 @@ bindings_are_judged_by_either_name(void **state)
 	}
 }
 
-static void
-paths_are_tried_from_each_address(void **state)
+TEST(paths_are_tried_from_each_address)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
 	socklen_t len = sizeof(addr);
@@ -431,14 +426,6 @@ paths_are_tried_from_each_address(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_check_tells_well_ill_and_unknown),
-		cmocka_unit_test(an_empty_machine_passes_nothing_by_mistake),
-		cmocka_unit_test(the_a3_high_machine_is_judged_whole),
-		cmocka_unit_test(bindings_are_judged_by_either_name),
-		cmocka_unit_test(paths_are_tried_from_each_address),
-	};
-
 	for (char **var = environ; *var;) {
 		char name[128];
 
@@ -449,5 +436,5 @@ main(void)
 		else
 			unsetenv(name);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -40,8 +40,7 @@ sum(const json_t *list, const char *key)
 	return v;
 }
 
-static void
-snapshot_says_what_was_moved(void **state)
+TEST_WITH(snapshot_says_what_was_moved, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	struct rig r;
@@ -76,8 +75,7 @@ snapshot_says_what_was_moved(void **state)
 }
 
 /* Other channels of the NIC are listed, and rest until there is load. */
-static void
-a_nic_has_the_channels_that_are_up(void **state)
+TEST_WITH(a_nic_has_the_channels_that_are_up, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	int up = 0, rests = 0;
@@ -103,8 +101,7 @@ a_nic_has_the_channels_that_are_up(void **state)
 	rig_end(&r);
 }
 
-static void
-many_channels_and_odd_names_are_well_formed(void **state)
+TEST_WITH(many_channels_and_odd_names_are_well_formed, bed_setup, bed_teardown)
 {
 	static const char *const odd = "\"\\ \xff\xc3\xa9\xed\xa0\x80 }";
 	struct bed *b = *state;
@@ -163,8 +160,7 @@ keep_moving(void *arg)
 	return NULL;
 }
 
-static void
-counters_only_rise_under_load(void **state)
+TEST_WITH(counters_only_rise_under_load, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	json_t *doc = NULL, *before = NULL;
@@ -200,8 +196,7 @@ counters_only_rise_under_load(void **state)
 	rig_end(&r);
 }
 
-static void
-sums_of_a_nic_outlive_channels(void **state)
+TEST_WITH(sums_of_a_nic_outlive_channels, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	struct rig r;
@@ -233,8 +228,7 @@ sums_of_a_nic_outlive_channels(void **state)
 
 /* ---- no port ---- */
 
-static void
-engine_works_without(void **state)
+TEST_WITH(engine_works_without, bed_setup, bed_teardown)
 {
 	static const char *const off[] = { "TCPX_STATS=off", NULL };
 	static const char *const bad[] = { "TCPX_STATS=here", NULL };
@@ -333,8 +327,7 @@ assert_rests(tcpx_engine *e)
 	assert_int_equal(rc, 0);
 }
 
-static void
-unasked_engine_rests(void **state)
+TEST_WITH(unasked_engine_rests, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	tcpx_engine *e = rig_open("idle", b->settings);
@@ -347,8 +340,7 @@ unasked_engine_rests(void **state)
 	tcpx_close(e);
 }
 
-static void
-no_descriptor_left_is_no_spin(void **state)
+TEST_WITH(no_descriptor_left_is_no_spin, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	tcpx_engine *e = rig_open("full", b->settings);
@@ -386,23 +378,4 @@ no_descriptor_left_is_no_spin(void **state)
 	assert_non_null(engine_named(doc, "full"));
 	json_decref(doc);
 	tcpx_close(e);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(snapshot_says_what_was_moved, bed_setup, bed_teardown),
-		cmocka_unit_test_setup_teardown(a_nic_has_the_channels_that_are_up, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(many_channels_and_odd_names_are_well_formed, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(counters_only_rise_under_load, bed_setup, bed_teardown),
-		cmocka_unit_test_setup_teardown(sums_of_a_nic_outlive_channels, bed_setup, bed_teardown),
-		cmocka_unit_test_setup_teardown(engine_works_without, bed_setup, bed_teardown),
-		cmocka_unit_test_setup_teardown(unasked_engine_rests, bed_setup, bed_teardown),
-		cmocka_unit_test_setup_teardown(no_descriptor_left_is_no_spin, bed_setup, bed_teardown),
-	};
-
-	return cmocka_run_group_tests_name("tool/engine_stats", tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ turn_to(struct world *w, const char *machine, const char *route, const char *con
 	open_world(w, machine, route, control);
 }
 
-static void
-nics_have_their_roles(void **state)
+TEST(nics_have_their_roles)
 {
 	static const struct {
 		const char *name, *machine, *route, *control, *data, *is;
@@ -107,8 +106,7 @@ nics_have_their_roles(void **state)
 }
 
 /* What names give way to, and what they do not: the control NIC that is asked for is no data NIC. */
-static void
-named_nics_carry_data(void **state)
+TEST(named_nics_carry_data)
 {
 	static const struct {
 		const char *nics, *ifname, *socket, *ctrl, *data, *control;
@@ -162,8 +160,7 @@ env_value(const struct env_set *set, const char *name)
 	return NULL;
 }
 
-static void
-a3_high_gets_what_is_published(void **state)
+TEST(a3_high_gets_what_is_published)
 {
 	static const char *const want[][2] = {
 		{ "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME", "eth1,eth2,eth3,eth4" },
@@ -199,8 +196,7 @@ a3_high_gets_what_is_published(void **state)
 }
 
 /* What was printed in a form, and read back from it. */
-static void
-forms_say_the_same(void **state)
+TEST(forms_say_the_same)
 {
 	struct env_set set;
 	struct world w;
@@ -325,8 +321,7 @@ has(const struct env_lint *lint, const char *id, enum env_level level, const cha
 	return false;
 }
 
-static void
-lint_finds_it_and_nothing_else(void **state)
+TEST(lint_finds_it_and_nothing_else)
 {
 	struct world w = { 0 };
 
@@ -352,8 +347,7 @@ lint_finds_it_and_nothing_else(void **state)
 	close_world(&w);
 }
 
-static void
-texts_are_read_as_they_are_written(void **state)
+TEST(texts_are_read_as_they_are_written)
 {
 	static const char lines[] = "# a comment\n\nA=1\nexport B='two words'\n  C=\"3\"  \r\nnothing\n"
 				    "D=\nA=last";
@@ -372,8 +366,7 @@ texts_are_read_as_they_are_written(void **state)
 	env_texts_free(texts);
 }
 
-static void
-any_bytes_are_an_environment(void **state)
+TEST(any_bytes_are_an_environment)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(test_seed());
 	struct world w;
@@ -397,20 +390,4 @@ any_bytes_are_an_environment(void **state)
 		env_texts_free(texts);
 	}
 	close_world(&w);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nics_have_their_roles),
-		cmocka_unit_test(named_nics_carry_data),
-		cmocka_unit_test(a3_high_gets_what_is_published),
-		cmocka_unit_test(forms_say_the_same),
-		cmocka_unit_test(lint_finds_it_and_nothing_else),
-		cmocka_unit_test(texts_are_read_as_they_are_written),
-		cmocka_unit_test(any_bytes_are_an_environment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 #include "tune/doctor/explain.h"
 #include "tool/tool.h"
 
-static void
-every_code_is_explained(void **state)
+TEST(every_code_is_explained)
 {
 	size_t explained = 0;
 
@@ -28,8 +27,7 @@ every_code_is_explained(void **state)
 	check("classes", "known", explain_class_count, 5);
 }
 
-static void
-every_part_is_there(void **state)
+TEST(every_part_is_there)
 {
 	const struct explained *e;
 
@@ -46,8 +44,7 @@ every_part_is_there(void **state)
 	}
 }
 
-static void
-found_by_what_people_have(void **state)
+TEST(found_by_what_people_have)
 {
 	static const struct {
 		const char *text, *name;
@@ -118,8 +115,7 @@ found_by_what_people_have(void **state)
 	}
 }
 
-static void
-every_system_error_is_known(void **state)
+TEST(every_system_error_is_known)
 {
 	size_t known = 0;
 
@@ -139,8 +135,7 @@ every_system_error_is_known(void **state)
 	assert_true(known > 50);
 }
 
-static void
-lines_fit_and_commands_stay_whole(void **state)
+TEST(lines_fit_and_commands_stay_whole)
 {
 	char *text = NULL, *rest, *line;
 	bool command = false;
@@ -160,8 +155,7 @@ lines_fit_and_commands_stay_whole(void **state)
 }
 
 /* One section is plain text wherever it goes, and fits a terminal. */
-static void
-a_section_has_no_markup(void **state)
+TEST(a_section_has_no_markup)
 {
 	const struct explained *e;
 
@@ -180,19 +174,4 @@ a_section_has_no_markup(void **state)
 				fail_msg("%zu columns: %s", strlen(line), line);
 		free(text);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_code_is_explained),
-		cmocka_unit_test(every_part_is_there),
-		cmocka_unit_test(found_by_what_people_have),
-		cmocka_unit_test(every_system_error_is_known),
-		cmocka_unit_test(lines_fit_and_commands_stay_whole),
-		cmocka_unit_test(a_section_has_no_markup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

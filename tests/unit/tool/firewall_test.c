@@ -35,8 +35,7 @@ static const struct {
 	  "policy accept" },
 };
 
-static void
-policies_and_our_rules_are_quoted(void **state)
+TEST(policies_and_our_rules_are_quoted)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char out[256];
@@ -48,8 +47,7 @@ policies_and_our_rules_are_quoted(void **state)
 	}
 }
 
-static void
-a_quotation_is_cut_to_its_room(void **state)
+TEST(a_quotation_is_cut_to_its_room)
 {
 	char out[16];
 
@@ -58,8 +56,7 @@ a_quotation_is_cut_to_its_room(void **state)
 	assert_string_equal(out, "policy DROP; -A");
 }
 
-static void
-any_text_is_a_ruleset(void **state)
+TEST(any_text_is_a_ruleset)
 {
 	static const char *const words[] = {
 		"-A ", "INPUT ", "*filter\n", ":INPUT DROP\n", ":INPUT ", "\n", "{", "}", "hook input",
@@ -78,8 +75,7 @@ any_text_is_a_ruleset(void **state)
 }
 
 /* Addresses of the table are in this machine's byte order: 0A000000 is 10.0.0.0. */
-static void
-routes_are_found(void **state)
+TEST(routes_are_found)
 {
 	static const char table[] =
 		"Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n"
@@ -106,8 +102,7 @@ routes_are_found(void **state)
 	}
 }
 
-static void
-peers_are_listed(void **state)
+TEST(peers_are_listed)
 {
 	struct peer_addr peer[PEERS_MAX];
 	char why[192], many[1024] = "";
@@ -127,18 +122,4 @@ peers_are_listed(void **state)
 			"10.0.0.1:9x", "[::1", ",", many, NULL }; *bad; bad++)
 		if (peer_list_parse(*bad, 5, false, peer, &count, why, sizeof(why)) == 0)
 			fail_msg("\"%s\" is taken", *bad);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(policies_and_our_rules_are_quoted),
-		cmocka_unit_test(a_quotation_is_cut_to_its_room),
-		cmocka_unit_test(any_text_is_a_ruleset),
-		cmocka_unit_test(routes_are_found),
-		cmocka_unit_test(peers_are_listed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

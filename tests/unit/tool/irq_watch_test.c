@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tcpx irq verify --watch judges by all its looks, which the test makes up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <string.h>
-#include <cmocka.h>
 
 #include "stdout_of.h"
 #include "tool/tool.h"
@@ -103,13 +100,11 @@ __wrap_irq_table_stopped(void *arg)
 	return now.looks == LOOKS;
 }
 
-static void
-a_watch_is_judged_by_all_its_looks(void **state)
+TEST(a_watch_is_judged_by_all_its_looks)
 {
 	char verb[] = "verify", plan[] = "p.json", watch[] = "--watch", strict[] = "--strict";
 	char *words[] = { verb, plan, watch, strict, NULL };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct watched *row = &rows[i];
 		char *text;
@@ -125,14 +120,4 @@ a_watch_is_judged_by_all_its_looks(void **state)
 				 text);
 		free(text);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_watch_is_judged_by_all_its_looks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages survive being cut and joined, and invented messages of a client are refused. */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/job.h"
 #include "tool/tool.h"
@@ -18,8 +14,7 @@ quiet(void *arg, int level, const char *line)
 {
 }
 
-static void
-jobs_come_back_as_they_were(void **state)
+TEST(jobs_come_back_as_they_were)
 {
 	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7, .lanes = 3,
 				 .span_bytes = 1ull << 33, .ring_bytes = 1ull << 30,
@@ -29,7 +24,6 @@ jobs_come_back_as_they_were(void **state)
 	struct job got;
 	json_t *msg = job_format(&job);
 
-	(void)state;
 	assert_int_equal(job_parse(msg, &got), 0);
 	json_decref(msg);
 	assert_memory_equal(&got, &job, sizeof(job));
@@ -77,10 +71,8 @@ load_quoted(const char *text)
 	return json_loads(json, 0, NULL);
 }
 
-static void
-job_table(void **state)
+TEST(job_table)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
 		json_t *msg = load_quoted(jobs[i].text);
 		struct job job;
@@ -92,15 +84,13 @@ job_table(void **state)
 	}
 }
 
-static void
-a_case_must_fit_its_job(void **state)
+TEST(a_case_must_fit_its_job)
 {
 	const struct job job = { .span_bytes = 1000 };
 	const struct job_case good = { 1000, 1000, 5 }, large = { 1001, 1, 5 }, fine = { 10, 11, 5 };
 	struct job_case got;
 	json_t *msg = job_case_format(&good);
 
-	(void)state;
 	assert_int_equal(job_case_parse(msg, &job, &got), 0);
 	assert_memory_equal(&got, &good, sizeof(got));
 	json_decref(msg);
@@ -112,8 +102,7 @@ a_case_must_fit_its_job(void **state)
 	json_decref(msg);
 }
 
-static void
-slots_must_be_in_their_ring(void **state)
+TEST(slots_must_be_in_their_ring)
 {
 	static const struct {
 		struct job_slots s;
@@ -126,7 +115,6 @@ slots_must_be_in_their_ring(void **state)
 		{ { 1, INT64_MAX, false }, 7, TCPX_EBLOB },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct job_slots got = { 0 };
 		json_t *msg = job_slots_format(cases[i].s);
@@ -150,13 +138,11 @@ long_text(size_t len)
 	return text;
 }
 
-static void
-long_messages_are_cut_and_joined(void **state)
+TEST(long_messages_are_cut_and_joined)
 {
 	static const size_t lens[] = { 20, JOB_PART_BYTES - 1, JOB_PART_BYTES, JOB_PART_BYTES + 1,
 				       5 * JOB_PART_BYTES + 17 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
 		struct job_inbox in = { 0 };
 		char part[JOB_PART_BYTES + 32], *text = long_text(lens[i]);
@@ -186,10 +172,8 @@ static const char *const bad_parts[] = {
 	"J1.0.1 {\"a\":1,\"a\":2}",
 };
 
-static void
-what_is_no_part_is_refused(void **state)
+TEST(what_is_no_part_is_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad_parts); i++) {
 		struct job_inbox in = { 0 };
 		json_t *msg;
@@ -200,26 +184,22 @@ what_is_no_part_is_refused(void **state)
 	}
 }
 
-static void
-a_new_message_replaces_half_of_an_old_one(void **state)
+TEST(a_new_message_replaces_half_of_an_old_one)
 {
 	struct job_inbox in = { 0 };
 	json_t *msg;
 
-	(void)state;
 	assert_int_equal(job_inbox_feed(&in, "J1.0.2 {", 8, &msg), -EAGAIN);
 	assert_int_equal(job_inbox_feed(&in, "J2.0.1 {}", 9, &msg), 0);
 	json_decref(msg);
 	job_inbox_fini(&in);
 }
 
-static void
-a_part_out_of_turn_is_refused(void **state)
+TEST(a_part_out_of_turn_is_refused)
 {
 	struct job_inbox in = { 0 };
 	json_t *msg;
 
-	(void)state;
 	assert_int_equal(job_inbox_feed(&in, "J1.0.3 {", 8, &msg), -EAGAIN);
 	assert_int_equal(job_inbox_feed(&in, "J1.2.3 }", 8, &msg), TCPX_EBLOB);
 	assert_int_equal(job_inbox_feed(&in, "J1.1.3 }", 8, &msg), TCPX_EBLOB);
@@ -229,17 +209,6 @@ a_part_out_of_turn_is_refused(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jobs_come_back_as_they_were),
-		cmocka_unit_test(job_table),
-		cmocka_unit_test(a_case_must_fit_its_job),
-		cmocka_unit_test(slots_must_be_in_their_ring),
-		cmocka_unit_test(long_messages_are_cut_and_joined),
-		cmocka_unit_test(what_is_no_part_is_refused),
-		cmocka_unit_test(a_new_message_replaces_half_of_an_old_one),
-		cmocka_unit_test(a_part_out_of_turn_is_refused),
-	};
-
 	tcpx_log_sink(quiet, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -2,17 +2,15 @@
 /*
  * Requests are read back attribute by attribute, as the kernel would.
  */
+#include "cases.h"
+
 #include <arpa/inet.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/lab/lab_nl.h"
 
@@ -45,8 +43,7 @@ find_in_request(const struct tcpx_nl *m, size_t body, uint16_t type, size_t *got
 	return find(m->bytes + skip, m->hdr.nlmsg_len - skip, type, got);
 }
 
-static void
-veth_names_both_ends_and_the_other_namespace(void **state)
+TEST(veth_names_both_ends_and_the_other_namespace)
 {
 	struct tcpx_nl m;
 	const struct ifinfomsg *link;
@@ -75,8 +72,7 @@ veth_names_both_ends_and_the_other_namespace(void **state)
 	assert_int_equal(*(const uint32_t *)find(peer, len, IFLA_MTU, &(size_t){ 0 }), 9000);
 }
 
-static void
-address_is_in_network_order_with_its_broadcast(void **state)
+TEST(address_is_in_network_order_with_its_broadcast)
 {
 	struct tcpx_nl m;
 	const void *at;
@@ -90,8 +86,7 @@ address_is_in_network_order_with_its_broadcast(void **state)
 	assert_memory_equal(at, "\x0a\x4d\x01\xff", 4);
 }
 
-static void
-link_up_changes_only_that_and_the_master(void **state)
+TEST(link_up_changes_only_that_and_the_master)
 {
 	const struct ifinfomsg *link;
 	struct tcpx_nl m;
@@ -108,8 +103,7 @@ link_up_changes_only_that_and_the_master(void **state)
 			 8);
 }
 
-static void
-tbf_carries_wide_rates_only_when_needed(void **state)
+TEST(tbf_carries_wide_rates_only_when_needed)
 {
 	static const struct {
 		uint64_t rate_bps;
@@ -139,8 +133,7 @@ tbf_carries_wide_rates_only_when_needed(void **state)
 	}
 }
 
-static void
-tbf_always_passes_gso_packets(void **state)
+TEST(tbf_always_passes_gso_packets)
 {
 	static const uint64_t rates_bps[] = { 1000000, 250000000, 1000000000, 400000000000 };
 
@@ -153,8 +146,7 @@ tbf_always_passes_gso_packets(void **state)
 	}
 }
 
-static void
-what_does_not_fit_marks_the_request_and_stays_inside(void **state)
+TEST(what_does_not_fit_marks_the_request_and_stays_inside)
 {
 	struct {
 		struct tcpx_nl m;
@@ -179,8 +171,7 @@ what_does_not_fit_marks_the_request_and_stays_inside(void **state)
 		assert_int_equal(box.guard[i], 0x5a);
 }
 
-static void
-padding_is_zero_and_lengths_are_not_padded(void **state)
+TEST(padding_is_zero_and_lengths_are_not_padded)
 {
 	struct tcpx_nl m;
 
@@ -190,20 +181,4 @@ padding_is_zero_and_lengths_are_not_padded(void **state)
 	assert_int_equal(((struct nlattr *)(m.bytes + NLMSG_HDRLEN))->nla_len, NLA_HDRLEN + 5);
 	assert_int_equal(m.hdr.nlmsg_len, NLMSG_HDRLEN + NLA_HDRLEN + 8);
 	assert_memory_equal(m.bytes + NLMSG_HDRLEN + NLA_HDRLEN, "abcde\0\0\0", 8);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(veth_names_both_ends_and_the_other_namespace),
-		cmocka_unit_test(address_is_in_network_order_with_its_broadcast),
-		cmocka_unit_test(link_up_changes_only_that_and_the_master),
-		cmocka_unit_test(tbf_carries_wide_rates_only_when_needed),
-		cmocka_unit_test(tbf_always_passes_gso_packets),
-		cmocka_unit_test(what_does_not_fit_marks_the_request_and_stays_inside),
-		cmocka_unit_test(padding_is_zero_and_lengths_are_not_padded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

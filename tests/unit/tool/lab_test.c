@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of the lab: names that show what to remove, rates, addresses. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "measure/lab/lab.h"
 #include "tool/tool.h"
@@ -34,8 +32,7 @@ static const struct {
 	{ "tcpx-a2345678901234567890123456789012-h0", NULL, 0 },
 };
 
-static void
-namespace_names_tell_lab_and_host(void **state)
+TEST(namespace_names_tell_lab_and_host)
 {
 	for (size_t i = 0; i < ARRAY_LEN(name_cases); i++) {
 		const char *want = name_cases[i].lab;
@@ -74,8 +71,7 @@ static const struct {
 	{ "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0", -EINVAL, { 0 } },
 };
 
-static void
-rates_are_one_for_all_or_one_a_nic(void **state)
+TEST(rates_are_one_for_all_or_one_a_nic)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rate_cases); i++) {
 		struct lab lab = { .nics = 4, .rate_bps = { 7, 7, 7, 7 } };
@@ -89,8 +85,7 @@ rates_are_one_for_all_or_one_a_nic(void **state)
 	}
 }
 
-static void
-lab_names_stay_out_of_paths(void **state)
+TEST(lab_names_stay_out_of_paths)
 {
 	assert_true(lab_name_allowed("demo-12_x"));
 	assert_false(lab_name_allowed("../x"));
@@ -101,22 +96,8 @@ lab_names_stay_out_of_paths(void **state)
 	assert_false(lab_name_allowed("a2345678901234567890123456789012"));
 }
 
-static void
-addresses_differ_by_nic_and_host(void **state)
+TEST(addresses_differ_by_nic_and_host)
 {
 	assert_int_equal(lab_addr(0, 0), 0x0a4d0001);
 	assert_int_equal(lab_addr(1, 3), 0x0a4d0302);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(namespace_names_tell_lab_and_host),
-		cmocka_unit_test(rates_are_one_for_all_or_one_a_nic),
-		cmocka_unit_test(lab_names_stay_out_of_paths),
-		cmocka_unit_test(addresses_differ_by_nic_and_host),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,8 +82,7 @@ assert_label(const struct bed *b, const char *engine, const char *label, const d
 	json_decref(doc);
 }
 
-static void
-snapshot_counts_lanes_and_their_messages(void **state)
+TEST_WITH(snapshot_counts_lanes_and_their_messages, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	tcpx_lane *tx[3], *rx[3];
@@ -125,8 +124,7 @@ snapshot_counts_lanes_and_their_messages(void **state)
 }
 
 /* Each end has its own. */
-static void
-lanes_of_a_label_are_summed(void **state)
+TEST_WITH(lanes_of_a_label_are_summed, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	tcpx_lane *tx[3], *rx[3];
@@ -178,8 +176,7 @@ lanes_of_a_label_are_summed(void **state)
 }
 
 /* A lane that listens has its label when its sender comes. */
-static void
-label_is_given_before_the_sender_is_there(void **state)
+TEST_WITH(label_is_given_before_the_sender_is_there, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	uint8_t key[TCPX_LANE_KEY];
@@ -203,8 +200,7 @@ label_is_given_before_the_sender_is_there(void **state)
 	rig_end(&r);
 }
 
-static void
-label_that_is_none_is_refused(void **state)
+TEST_WITH(label_that_is_none_is_refused, bed_setup, bed_teardown)
 {
 	static const char *const bad[] = { "12345678901234567890123456789012", "a\nb", "\x7f",
 					   "gr\xc3\xbcn", "\x1b[2J" };
@@ -224,8 +220,7 @@ label_that_is_none_is_refused(void **state)
 }
 
 /* Their number is fixed, and no count is lost: that of all is the session's. */
-static void
-labels_beyond_the_most_are_one(void **state)
+TEST_WITH(labels_beyond_the_most_are_one, bed_setup, bed_teardown)
 {
 	enum { MANY = TCPX_LANE_LABELS + 3 };
 	struct bed *b = *state;
@@ -293,8 +288,7 @@ name_again_and_again(void *arg)
 }
 
 /* Each message counts once, while another thread names its lane, also before its sender is there. */
-static void
-naming_beside_messages_loses_none(void **state)
+TEST_WITH(naming_beside_messages_loses_none, bed_setup, bed_teardown)
 {
 	struct bed *b = *state;
 	uint8_t key[TCPX_LANE_KEY];
@@ -339,25 +333,4 @@ naming_beside_messages_loses_none(void **state)
 	tcpx_lane_close(n.lane[1]);
 	tcpx_peer_free(back);
 	rig_end(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(snapshot_counts_lanes_and_their_messages, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(lanes_of_a_label_are_summed, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(label_is_given_before_the_sender_is_there, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(label_that_is_none_is_refused, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(labels_beyond_the_most_are_one, bed_setup,
-						bed_teardown),
-		cmocka_unit_test_setup_teardown(naming_beside_messages_loses_none, bed_setup,
-						bed_teardown),
-	};
-
-	return cmocka_run_group_tests_name("tool/lane_stats", tests, NULL, NULL);
 }

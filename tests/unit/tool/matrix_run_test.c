@@ -3,22 +3,18 @@
  * The record of one run: its figure, whether it counts, its row, and the difference of two
  * looks at the machine.
  */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tcpx/err.h"
 #include "measure/matrix/matrix_store.h"
 #include "measure/matrix/matrix_validity.h"
 
-static void
-figures_are_found(void **state)
+TEST(figures_are_found)
 {
 	static const struct { const char *how, *text; double v; } good[] = {
 		{ "json:x", "{\"x\": 3}", 3 },
@@ -40,8 +36,7 @@ figures_are_found(void **state)
 	}
 }
 
-static void
-what_is_no_figure_is_told(void **state)
+TEST(what_is_no_figure_is_told)
 {
 	static const struct { const char *how, *text; } bad[] = {
 		{ "json:x", "" }, { "json:x", " \n" }, { "json:x", "{" }, { "json:x", "nan" },
@@ -67,8 +62,7 @@ what_is_no_figure_is_told(void **state)
 	assert_int_equal(matrix_figure_check("regex:([0-9]+)", "metric"), 0);
 }
 
-static void
-expectations_are_cut_in_two(void **state)
+TEST(expectations_are_cut_in_two)
 {
 	char how[64];
 	struct matrix_want want;
@@ -87,8 +81,7 @@ expectations_are_cut_in_two(void **state)
 	assert_int_not_equal(matrix_expect_cut("", how, sizeof(how), &want), 0);
 }
 
-static void
-runs_count_or_a_reason_is_given(void **state)
+TEST(runs_count_or_a_reason_is_given)
 {
 	struct matrix_load load = { .steal = 0.01, .background = 0.1 };
 	const struct matrix_facts good = { .ended = { .seconds = 2 }, .setup = "", .said = "",
@@ -122,8 +115,7 @@ runs_count_or_a_reason_is_given(void **state)
 	assert_true(matrix_valid(&f, why));
 }
 
-static void
-looks_are_subtracted(void **state)
+TEST(looks_are_subtracted)
 {
 	struct matrix_look *before = calloc(2, sizeof(*before)), *after = before + 1;
 	struct matrix_load load;
@@ -155,8 +147,7 @@ looks_are_subtracted(void **state)
 	free(before);
 }
 
-static void
-rows_read_back(void **state)
+TEST(rows_read_back)
 {
 	struct matrix_run run = { .block = 3, .attempt = 2, .order = 5, .cell = "1M,keep",
 				  .start = "2026-01-01T00:00:00Z", .seconds = 1.5, .code = 1,
@@ -179,8 +170,7 @@ rows_read_back(void **state)
 	assert_string_equal(id, "w02a1-T1");
 }
 
-static void
-what_is_no_row_is_refused(void **state)
+TEST(what_is_no_row_is_refused)
 {
 	static const char *const bad[] = {
 		"", ",", "1,1,1,T1,s,1,0,1,5", "1,1,1,T1,s,1,0,1,5,,", "x,1,1,T1,s,1,0,1,5,",
@@ -195,20 +185,4 @@ what_is_no_row_is_refused(void **state)
 		if (!matrix_row_parse(bad[i], &run))
 			fail_msg("taken: %s", bad[i]);
 	assert_int_equal(matrix_row_parse("1,1,1,T1,s,1,0,1,5,", &run), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figures_are_found),
-		cmocka_unit_test(what_is_no_figure_is_told),
-		cmocka_unit_test(expectations_are_cut_in_two),
-		cmocka_unit_test(runs_count_or_a_reason_is_given),
-		cmocka_unit_test(looks_are_subtracted),
-		cmocka_unit_test(rows_read_back),
-		cmocka_unit_test(what_is_no_row_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
  * Specs: their meaning, refusals, and an order of runs that is shuffled, complete
  * and repeatable.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tcpx/err.h"
 #include "measure/matrix/matrix_design.h"
@@ -22,8 +19,7 @@ parse(const char *text, struct matrix_spec *spec)
 	return matrix_spec_parse(text, strlen(text), "test", spec);
 }
 
-static void
-a_study_reads_back(void **state)
+TEST(a_study_reads_back)
 {
 	static const char text[] =
 		"# a comment\n"
@@ -59,8 +55,7 @@ a_study_reads_back(void **state)
 	matrix_spec_fini(&s);
 }
 
-static void
-bad_specs_are_refused(void **state)
+TEST(bad_specs_are_refused)
 {
 	static const char *const bad[] = {
 		"", "run = x\n", "metric = json:x\n", "run = \nmetric = json:x\n",
@@ -87,8 +82,7 @@ bad_specs_are_refused(void **state)
 	assert_int_equal(matrix_spec_parse("run = a\0b\n", 10, "test", &s), TCPX_ECONFIG);
 }
 
-static void
-bad_designs_are_refused(void **state)
+TEST(bad_designs_are_refused)
 {
 	static const char *const bad[] = {
 		HEAD, HEAD "[cell a]\n", HEAD "[level f=a]\n", HEAD "[sweep s]\n",
@@ -128,8 +122,7 @@ value_of(const struct matrix_cell *cell, enum matrix_key key, size_t index)
 	return "none";
 }
 
-static void
-the_levels_of_one_factor_are_cells(void **state)
+TEST(the_levels_of_one_factor_are_cells)
 {
 	static const char *const texts[] = {
 		HEAD "baseline = 2M\n[sweep chunk]\nvalues = 1M 2M 4M\n"
@@ -160,8 +153,7 @@ the_levels_of_one_factor_are_cells(void **state)
 	}
 }
 
-static void
-cells_take_levels_and_lines_of_their_own(void **state)
+TEST(cells_take_levels_and_lines_of_their_own)
 {
 	static const char text[] = HEAD
 		"[level irq=tail]\nsetup = apply\nteardown = restore\n"
@@ -189,8 +181,7 @@ cells_take_levels_and_lines_of_their_own(void **state)
 	matrix_spec_fini(&s);
 }
 
-static void
-blocks_are_whole_shuffled_and_repeatable(void **state)
+TEST(blocks_are_whole_shuffled_and_repeatable)
 {
 	unsigned char order[6], again[6];
 	unsigned first[6] = { 0 };
@@ -208,19 +199,4 @@ blocks_are_whole_shuffled_and_repeatable(void **state)
 	}
 	for (size_t i = 0; i < 6; i++) /* 100 each, more or less */
 		assert_in_range(first[i], 60, 140);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_study_reads_back),
-		cmocka_unit_test(bad_specs_are_refused),
-		cmocka_unit_test(bad_designs_are_refused),
-		cmocka_unit_test(the_levels_of_one_factor_are_cells),
-		cmocka_unit_test(cells_take_levels_and_lines_of_their_own),
-		cmocka_unit_test(blocks_are_whole_shuffled_and_repeatable),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

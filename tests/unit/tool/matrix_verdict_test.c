@@ -3,14 +3,11 @@
  * The verdict over simulated experiments: how often it claims an effect that is not there,
  * and whether it finds one that is, with the number of blocks it asks for.
  */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "measure/matrix/matrix_verdict.h"
@@ -87,8 +84,7 @@ claims(enum matrix_verdict v)
 }
 
 /* 200 matrices in which nothing differs: at most 5 % may claim that anything does. */
-static void
-nothing_is_found_where_nothing_is(void **state)
+TEST(nothing_is_found_where_nothing_is)
 {
 	static const double noise[] = { 0.005, 0.03, 0.08 };
 
@@ -119,8 +115,7 @@ nothing_is_found_where_nothing_is(void **state)
 }
 
 /* What is there is found with the number of blocks that a first look asks for. */
-static void
-ten_percent_is_found_with_the_blocks_asked_for(void **state)
+TEST(ten_percent_is_found_with_the_blocks_asked_for)
 {
 	struct world *w = world_new(factorial);
 	unsigned found = 0, wrong = 0, asked = 0;
@@ -151,8 +146,7 @@ ten_percent_is_found_with_the_blocks_asked_for(void **state)
 	world_free(w);
 }
 
-static void
-the_margin_decides(void **state)
+TEST(the_margin_decides)
 {
 	static const struct { double lo, hi; enum matrix_verdict agreed, not_agreed; } cases[] = {
 		{ 1.06, 1.20, MATRIX_HELPS, MATRIX_INCONCLUSIVE },
@@ -174,8 +168,7 @@ the_margin_decides(void **state)
 }
 
 /* Figures worked out by hand: T1 10, T2 12, T3 11, T4 11 * 1.2 * 1.1, all alike. */
-static void
-factorial_effects_are_means_of_ratios(void **state)
+TEST(factorial_effects_are_means_of_ratios)
 {
 	struct world *w = world_new(factorial);
 	struct matrix_analysis a;
@@ -209,8 +202,7 @@ factorial_effects_are_means_of_ratios(void **state)
 }
 
 /* The best cell has 14.52 on the median where more is better, 10 where less is. */
-static void
-a_gap_is_the_share_of_the_reference_that_is_missing(void **state)
+TEST(a_gap_is_the_share_of_the_reference_that_is_missing)
 {
 	static const struct {
 		bool lower;
@@ -247,8 +239,7 @@ a_gap_is_the_share_of_the_reference_that_is_missing(void **state)
 	world_free(w);
 }
 
-static void
-gaps_in_the_matrix_cost_only_their_blocks(void **state)
+TEST(gaps_in_the_matrix_cost_only_their_blocks)
 {
 	struct world *w = world_new(factorial);
 	struct matrix_analysis a;
@@ -273,8 +264,7 @@ gaps_in_the_matrix_cost_only_their_blocks(void **state)
 	world_free(w);
 }
 
-static void
-few_blocks_show_nothing(void **state)
+TEST(few_blocks_show_nothing)
 {
 	struct world *w = world_new(factorial);
 	struct matrix_analysis a;
@@ -290,20 +280,4 @@ few_blocks_show_nothing(void **state)
 		matrix_analysis_fini(&a);
 	}
 	world_free(w);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_margin_decides),
-		cmocka_unit_test(factorial_effects_are_means_of_ratios),
-		cmocka_unit_test(a_gap_is_the_share_of_the_reference_that_is_missing),
-		cmocka_unit_test(gaps_in_the_matrix_cost_only_their_blocks),
-		cmocka_unit_test(few_blocks_show_nothing),
-		cmocka_unit_test(nothing_is_found_where_nothing_is),
-		cmocka_unit_test(ten_percent_is_found_with_the_blocks_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

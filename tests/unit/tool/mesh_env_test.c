@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environments of launchers become a rank, a size and a rendezvous, or are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "measure/mesh/mesh_env.h"
@@ -59,8 +57,7 @@ static const struct {
 	{ SLURM "RANK= WORLD_SIZE=", "Slurm", 9, 16, 1, "a3-0", MESH_PORT, "77", 2 },
 };
 
-static void
-launchers(void **state)
+TEST(launchers)
 {
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		struct mesh_env e;
@@ -106,8 +103,7 @@ keep(void *arg, int level, const char *line)
 	snprintf(arg, 512, "%s", line);
 }
 
-static void
-what_is_refused(void **state)
+TEST(what_is_refused)
 {
 	char line[512];
 
@@ -135,8 +131,7 @@ static const struct {
 	{ "[::1", NULL, 0 }, { "[::1]x", NULL, 0 }, { "[]:1", NULL, 0 },
 };
 
-static void
-places_to_meet(void **state)
+TEST(places_to_meet)
 {
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct mesh_env e = { 0 };
@@ -163,8 +158,7 @@ static const struct {
 	{ "a[0-99999999999]", NULL }, { "a[0-9][0-9][0-9][0-9]", NULL },
 };
 
-static void
-lists_of_hosts(void **state)
+TEST(lists_of_hosts)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		char names[512] = "";
@@ -180,17 +174,4 @@ lists_of_hosts(void **state)
 			assert_string_equal(names, lists[i].names);
 		mesh_hosts_fini(&h);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(launchers),
-		cmocka_unit_test(what_is_refused),
-		cmocka_unit_test(places_to_meet),
-		cmocka_unit_test(lists_of_hosts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

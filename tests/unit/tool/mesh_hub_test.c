@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hub: its messages to each rank; strangers, duplicates, losses, messages out of turn. */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/job.h"
 #include "measure/mesh/mesh_hub.h"
@@ -62,8 +60,7 @@ met(struct hub *h, unsigned steps, json_t **last)
 	assert_string_equal(told, "4:table 7:table ");
 }
 
-static void
-steps_go_together(void **state)
+TEST(steps_go_together)
 {
 	struct hub h;
 	json_t *last;
@@ -92,8 +89,7 @@ steps_go_together(void **state)
 	hub_fini(&h);
 }
 
-static void
-strangers_are_turned_away(void **state)
+TEST(strangers_are_turned_away)
 {
 	json_t *last = NULL;
 	struct hub h;
@@ -121,8 +117,7 @@ strangers_are_turned_away(void **state)
 	hub_fini(&h);
 }
 
-static void
-one_that_is_lost_ends_it(void **state)
+TEST(one_that_is_lost_ends_it)
 {
 	struct hub h;
 	json_t *last;
@@ -140,8 +135,7 @@ one_that_is_lost_ends_it(void **state)
 }
 
 /* Ctrl-C at a rank: rank 0 gets what has been measured. */
-static void
-a_signal_keeps_the_pairs(void **state)
+TEST(a_signal_keeps_the_pairs)
 {
 	struct hub h;
 	json_t *last;
@@ -163,8 +157,7 @@ a_signal_keeps_the_pairs(void **state)
 }
 
 /* It could not take part: nobody waits for it, those who come later included. */
-static void
-one_that_stays_away_ends_it(void **state)
+TEST(one_that_stays_away_ends_it)
 {
 	json_t *last = NULL;
 	struct hub h;
@@ -195,8 +188,7 @@ one_that_stays_away_ends_it(void **state)
 	hub_fini(&h);
 }
 
-static void
-words_out_of_turn_end_it(void **state)
+TEST(words_out_of_turn_end_it)
 {
 	static const char *const words[] = {
 		"{\"t\":\"done\",\"step\":0}", "{\"t\":\"at\",\"step\":1}", "{\"t\":\"at\"}", "{}",
@@ -224,8 +216,7 @@ words_out_of_turn_end_it(void **state)
 	hub_fini(&h);
 }
 
-static void
-lines(void **state)
+TEST(lines)
 {
 	struct mesh_line in = { 0 };
 	json_t *msg;
@@ -257,8 +248,7 @@ lines(void **state)
 }
 
 /* What a rank says about pairs is read back; nonsense is refused. */
-static void
-pairs_become_a_record(void **state)
+TEST(pairs_become_a_record)
 {
 	const struct perf_args args = { .op = JOB_READ, .bi = true, .begin = 1 << 20 };
 	const struct mesh_env env = { .launcher = "Slurm", .size = 2 };
@@ -288,21 +278,4 @@ pairs_become_a_record(void **state)
 	result_fini(&part);
 	json_decref(pairs);
 	json_decref(ranks);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_go_together),
-		cmocka_unit_test(strangers_are_turned_away),
-		cmocka_unit_test(one_that_is_lost_ends_it),
-		cmocka_unit_test(a_signal_keeps_the_pairs),
-		cmocka_unit_test(one_that_stays_away_ends_it),
-		cmocka_unit_test(words_out_of_turn_end_it),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(pairs_become_a_record),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

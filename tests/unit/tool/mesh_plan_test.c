@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tournament is complete and keeps every rank busy; sums over its pairs are right. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/mesh/mesh_plan.h"
 #include "measure/mesh/mesh_sum.h"
@@ -16,8 +14,7 @@
 enum { MOST = 33 };
 
 /* In each round opponents agree, and at most one rests. */
-static void
-everybody_is_busy(void **state)
+TEST(everybody_is_busy)
 {
 	for (unsigned n = 2; n <= MOST; n++) {
 		unsigned rounds = n - (n % 2 == 0);
@@ -61,16 +58,14 @@ check_plan(const struct mesh_plan *plan)
 			assert_int_equal(seen[r][p], r == p ? 0 : plan->bi ? r < p : 1);
 }
 
-static void
-every_pair_once(void **state)
+TEST(every_pair_once)
 {
 	for (unsigned n = 2; n <= MOST; n++)
 		for (int k = 0; k < 4; k++)
 			check_plan(&(struct mesh_plan){ n, k & 1, k & 2 });
 }
 
-static void
-outsiders_have_no_pair(void **state)
+TEST(outsiders_have_no_pair)
 {
 	const struct mesh_plan plan = { 4, true, false };
 
@@ -87,8 +82,7 @@ add(struct result_mesh *m, unsigned from, unsigned to, unsigned step, double GBp
 	*p = (struct result_mesh_pair){ .from = from, .to = to, .step = step, .GBps = GBps };
 }
 
-static void
-sums(void **state)
+TEST(sums)
 {
 	struct result_mesh m = { 0 };
 
@@ -120,25 +114,10 @@ sums(void **state)
 	free(m.ranks.at);
 }
 
-static void
-fairness(void **state)
+TEST(fairness)
 {
 	assert_true(mesh_fairness((double[]){ 2, 2, 2 }, 3) == 1);
 	assert_true(mesh_fairness((double[]){ 0, 0, 9, 0 }, 4) == 0.25);
 	assert_true(isnan(mesh_fairness((double[]){ 0, 0 }, 2)));
 	assert_true(isnan(mesh_fairness(NULL, 0)));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everybody_is_busy),
-		cmocka_unit_test(every_pair_once),
-		cmocka_unit_test(outsiders_have_no_pair),
-		cmocka_unit_test(sums),
-		cmocka_unit_test(fairness),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

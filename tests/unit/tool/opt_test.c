@@ -2,15 +2,13 @@
 /*
  * One small option table is parsed, refused and formatted.
  */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tool/opt.h"
 #include "tool/tool.h"
@@ -107,8 +105,7 @@ static const struct {
 	{ "--size=1M", { .bytes = 0 }, "unknown option --size; here it is --bytes" },
 };
 
-static void
-options_and_refusals(void **state)
+TEST(options_and_refusals)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char *word = strdup(cases[i].word), said[512];
@@ -128,8 +125,7 @@ options_and_refusals(void **state)
 	}
 }
 
-static void
-a_text_stays_where_it_was_typed(void **state)
+TEST(a_text_stays_where_it_was_typed)
 {
 	char word[] = "--a-mode-with-a-very-long-name=x", said[512];
 	struct args a = { .mode = NULL };
@@ -139,8 +135,7 @@ a_text_stays_where_it_was_typed(void **state)
 	assert_string_equal(a.mode, "x");
 }
 
-static void
-help_fits_eighty_columns_and_has_every_option(void **state)
+TEST(help_fits_eighty_columns_and_has_every_option)
 {
 	char text[4096];
 	FILE *f = fmemopen(text, sizeof(text), "w");
@@ -155,8 +150,7 @@ help_fits_eighty_columns_and_has_every_option(void **state)
 		assert_true(strcspn(line, "\n") <= 80);
 }
 
-static void
-nearest_name_is_near(void **state)
+TEST(nearest_name_is_near)
 {
 	static const char *const commands[] = { "perf", "serve", "info", "report" };
 
@@ -164,17 +158,4 @@ nearest_name_is_near(void **state)
 	assert_string_equal(tool_nearest("serv", commands, 4, sizeof(commands[0])), "serve");
 	assert_null(tool_nearest("zzzz", commands, 4, sizeof(commands[0])));
 	assert_null(tool_nearest("", commands, 4, sizeof(commands[0])));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_and_refusals),
-		cmocka_unit_test(a_text_stays_where_it_was_typed),
-		cmocka_unit_test(help_fits_eighty_columns_and_has_every_option),
-		cmocka_unit_test(nearest_name_is_near),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 /*
  * One record in every format, as whole texts: columns are an interface.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "result_sample.h"
@@ -165,8 +162,7 @@ print(const struct result *r, enum out_format format)
 	return print_as(r, format, (struct out_view){ .width = 80 });
 }
 
-static void
-every_format_prints_its_columns(void **state)
+TEST(every_format_prints_its_columns)
 {
 	static const struct {
 		const char *name;
@@ -201,8 +197,7 @@ every_format_prints_its_columns(void **state)
 }
 
 /* No line of ours is wider than the terminal, whatever was measured. */
-static void
-a_table_fits(void **state)
+TEST(a_table_fits)
 {
 	for (unsigned bits = 0; bits < 64; bits++) {
 		unsigned width = bits & 1 ? 120 : 80;
@@ -235,8 +230,7 @@ a_table_fits(void **state)
 	}
 }
 
-static void
-percentiles_need_samples(void **state)
+TEST(percentiles_need_samples)
 {
 	static const struct { uint64_t iters; bool p50, p99, p999; } cases[] = {
 		{ 1, false, false, false }, { 2, true, false, false }, { 99, true, false, false },
@@ -252,8 +246,7 @@ percentiles_need_samples(void **state)
 	}
 }
 
-static void
-json_is_the_record(void **state)
+TEST(json_is_the_record)
 {
 	struct result r;
 	char *text, *json;
@@ -269,8 +262,7 @@ json_is_the_record(void **state)
 	result_fini(&r);
 }
 
-static void
-what_was_not_checked_or_measured_does_not_look_so(void **state)
+TEST(what_was_not_checked_or_measured_does_not_look_so)
 {
 	struct result r;
 	struct row *row;
@@ -292,8 +284,7 @@ what_was_not_checked_or_measured_does_not_look_so(void **state)
 	result_fini(&r);
 }
 
-static void
-a_share_that_was_compared_stands_beside_the_figure(void **state)
+TEST(a_share_that_was_compared_stands_beside_the_figure)
 {
 	struct result r;
 	struct row *row;
@@ -319,8 +310,7 @@ a_share_that_was_compared_stands_beside_the_figure(void **state)
 	result_fini(&r);
 }
 
-static void
-a_run_that_copied_nothing_says_so_loudly(void **state)
+TEST(a_run_that_copied_nothing_says_so_loudly)
 {
 	struct result r;
 	char *text;
@@ -335,8 +325,7 @@ a_run_that_copied_nothing_says_so_loudly(void **state)
 	result_fini(&r);
 }
 
-static void
-wrong_bytes_and_a_degraded_session_are_told(void **state)
+TEST(wrong_bytes_and_a_degraded_session_are_told)
 {
 	struct result r;
 	struct row *row;
@@ -358,8 +347,7 @@ wrong_bytes_and_a_degraded_session_are_told(void **state)
 }
 
 /* What was measured before stays; nothing is called verified. */
-static void
-a_run_that_ended_early_says_so(void **state)
+TEST(a_run_that_ended_early_says_so)
 {
 	static const struct {
 		struct result_stop failed, interrupted;
@@ -397,8 +385,7 @@ a_run_that_ended_early_says_so(void **state)
 	}
 }
 
-static void
-a_record_without_rows_prints(void **state)
+TEST(a_record_without_rows_prints)
 {
 	for (int format = OUT_TABLE; format <= OUT_JSON; format++) {
 		struct result r;
@@ -409,8 +396,7 @@ a_record_without_rows_prints(void **state)
 	}
 }
 
-static void
-a_hostile_name_cannot_command_the_terminal(void **state)
+TEST(a_hostile_name_cannot_command_the_terminal)
 {
 	struct result r;
 	char *text;
@@ -430,8 +416,7 @@ a_hostile_name_cannot_command_the_terminal(void **state)
 	result_fini(&r);
 }
 
-static void
-both_congestion_controls_are_told(void **state)
+TEST(both_congestion_controls_are_told)
 {
 	static const struct { const char *ours, *raw, *text; } cases[] = {
 		{ "", "", "" },
@@ -461,25 +446,4 @@ both_congestion_controls_are_told(void **state)
 		free(page);
 		result_fini(&r);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format_prints_its_columns),
-		cmocka_unit_test(json_is_the_record),
-		cmocka_unit_test(what_was_not_checked_or_measured_does_not_look_so),
-		cmocka_unit_test(a_share_that_was_compared_stands_beside_the_figure),
-		cmocka_unit_test(a_run_that_copied_nothing_says_so_loudly),
-		cmocka_unit_test(wrong_bytes_and_a_degraded_session_are_told),
-		cmocka_unit_test(a_run_that_ended_early_says_so),
-		cmocka_unit_test(a_record_without_rows_prints),
-		cmocka_unit_test(a_hostile_name_cannot_command_the_terminal),
-		cmocka_unit_test(a_table_fits),
-		cmocka_unit_test(percentiles_need_samples),
-		cmocka_unit_test(both_congestion_controls_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

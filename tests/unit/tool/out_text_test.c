@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities and texts for people and programs. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "measure/report/out.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
 
-static void
-csv_quotes_what_needs_it(void **state)
+TEST(csv_quotes_what_needs_it)
 {
 	char *text;
 	size_t len;
@@ -28,8 +24,7 @@ csv_quotes_what_needs_it(void **state)
 	free(text);
 }
 
-static void
-quantities_have_three_digits_and_a_fitting_unit(void **state)
+TEST(quantities_have_three_digits_and_a_fitting_unit)
 {
 	char buf[OUT_QUANTITY];
 
@@ -47,15 +42,4 @@ quantities_have_three_digits_and_a_fitting_unit(void **state)
 	assert_string_equal(out_digits(NAN, buf), "-");
 	assert_string_equal(out_digits(9.999, buf), "10.0");
 	assert_string_equal(out_digits(1e300, buf), "1.00e+300");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(csv_quotes_what_needs_it),
-		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

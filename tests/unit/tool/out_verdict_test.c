@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of a row: what was moved, what bounds it, and how it compares. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "result_sample.h"
 #include "measure/report/out_bound.h"
@@ -15,8 +12,7 @@
 #include "measure/report/result.h"
 #include "tool/tool.h"
 
-static void
-titles_say_what_was_moved(void **state)
+TEST(titles_say_what_was_moved)
 {
 	struct result r;
 	struct row *row;
@@ -40,8 +36,7 @@ titles_say_what_was_moved(void **state)
 	result_fini(&r);
 }
 
-static void
-a_bound_is_named_only_when_something_is_nearly_full(void **state)
+TEST(a_bound_is_named_only_when_something_is_nearly_full)
 {
 	static const struct {
 		struct bound_facts facts;
@@ -81,8 +76,7 @@ a_bound_is_named_only_when_something_is_nearly_full(void **state)
 }
 
 /* A read's sender is the server; the rate is that of the NICs that carried it. */
-static void
-bounds_come_from_the_record(void **state)
+TEST(bounds_come_from_the_record)
 {
 	struct bound_facts f;
 	struct result r;
@@ -108,8 +102,7 @@ bounds_come_from_the_record(void **state)
 	result_fini(&r);
 }
 
-static void
-a_headline_claims_no_more_than_its_interval(void **state)
+TEST(a_headline_claims_no_more_than_its_interval)
 {
 	static const struct {
 		double ratio, lo, hi;
@@ -151,8 +144,7 @@ a_headline_claims_no_more_than_its_interval(void **state)
 	}
 }
 
-static void
-a_latency_claims_no_more_than_its_interval(void **state)
+TEST(a_latency_claims_no_more_than_its_interval)
 {
 	static const struct { struct row_interval ci; const char *end; } cases[] = {
 		{ { 0.5, 0.8 }, ", 1.25 times that of raw sockets (1.25 to 2.00)." },
@@ -173,18 +165,4 @@ a_latency_claims_no_more_than_its_interval(void **state)
 		assert_string_equal(text + strlen(text) - strlen(cases[i].end), cases[i].end);
 	}
 	result_fini(&r);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(titles_say_what_was_moved),
-		cmocka_unit_test(a_bound_is_named_only_when_something_is_nearly_full),
-		cmocka_unit_test(bounds_come_from_the_record),
-		cmocka_unit_test(a_headline_claims_no_more_than_its_interval),
-		cmocka_unit_test(a_latency_claims_no_more_than_its_interval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

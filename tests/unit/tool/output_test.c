@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command writes: whole or not at all, through links, with the mode that was there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +10,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tool/output.h"
 
@@ -79,13 +76,11 @@ make_dir(void **state)
 	return mkdtemp(dir) ? 0 : -1;
 }
 
-static void
-a_new_file_has_the_mode_of_umask(void **state)
+TEST_WITH(a_new_file_has_the_mode_of_umask, make_dir, NULL)
 {
 	static const char *const names[] = { "new" };
 	mode_t before = umask(027);
 
-	(void)state;
 	assert_int_equal(put(at("new"), "text\n", false), 0);
 	umask(before);
 	assert_int_equal(mode_of(at("new")), 0640);
@@ -93,13 +88,11 @@ a_new_file_has_the_mode_of_umask(void **state)
 	remove_all(names, 1);
 }
 
-static void
-mode_and_links_stay(void **state)
+TEST_WITH(mode_and_links_stay, make_dir, NULL)
 {
 	static const char *const names[] = { "file", "link" };
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(put(at("file"), "old", false), 0);
 	assert_int_equal(chmod(at("file"), 0604), 0);
 	assert_int_equal(symlink("file", at("link")), 0);
@@ -112,12 +105,10 @@ mode_and_links_stay(void **state)
 }
 
 /* A link that leads nowhere makes the file that it names. */
-static void
-a_link_to_nothing(void **state)
+TEST_WITH(a_link_to_nothing, make_dir, NULL)
 {
 	static const char *const names[] = { "later", "link" };
 
-	(void)state;
 	assert_int_equal(symlink("later", at("link")), 0);
 	assert_int_equal(put(at("link"), "text", false), 0);
 	has(at("later"), "text");
@@ -125,13 +116,11 @@ a_link_to_nothing(void **state)
 }
 
 /* Who reads meanwhile, and who comes after a failure, finds the old text. */
-static void
-a_failure_leaves_the_old_file(void **state)
+TEST_WITH(a_failure_leaves_the_old_file, make_dir, NULL)
 {
 	static const char *const names[] = { "file" };
 	struct output out;
 
-	(void)state;
 	assert_int_equal(put(at("file"), "old", false), 0);
 	assert_int_equal(output_open(&out, at("file")), 0);
 	fputs("half", out.f);
@@ -142,15 +131,13 @@ a_failure_leaves_the_old_file(void **state)
 	remove_all(names, 1);
 }
 
-static void
-devices_and_pipes_are_written_directly(void **state)
+TEST_WITH(devices_and_pipes_are_written_directly, make_dir, NULL)
 {
 	static const char *const names[] = { "pipe" };
 	struct stat st;
 	char buf[8] = "";
 	int fd;
 
-	(void)state;
 	assert_int_equal(put("/dev/null", "text", false), 0);
 	assert_int_equal(put("/dev/full", "text", false), -ENOSPC);
 	assert_int_equal(mkfifo(at("pipe"), 0600), 0);
@@ -165,23 +152,19 @@ devices_and_pipes_are_written_directly(void **state)
 }
 
 /* A folder, a missing one: an error at once, and nothing made. */
-static void
-what_cannot_be_opened(void **state)
+TEST_WITH(what_cannot_be_opened, make_dir, NULL)
 {
-	(void)state;
 	assert_int_equal(put(dir, "text", false), -EISDIR);
 	assert_int_equal(put(at("missing/file"), "text", false), -ENOENT);
 	remove_all(NULL, 0);
 }
 
-static void
-a_full_disk_leaves_the_old_file(void **state)
+TEST_WITH(a_full_disk_leaves_the_old_file, make_dir, NULL)
 {
 	static const char fill[65536];
 	struct output out;
 	int rc = 0;
 
-	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=32k")) {
 		rmdir(dir);
 		print_message("# skipped: no file system may be mounted\n");
@@ -197,20 +180,4 @@ a_full_disk_leaves_the_old_file(void **state)
 	assert_int_equal(umount(dir), 0);
 	assert_int_equal(rc, -ENOSPC);
 	remove_all(NULL, 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_new_file_has_the_mode_of_umask, make_dir),
-		cmocka_unit_test_setup(mode_and_links_stay, make_dir),
-		cmocka_unit_test_setup(a_link_to_nothing, make_dir),
-		cmocka_unit_test_setup(a_failure_leaves_the_old_file, make_dir),
-		cmocka_unit_test_setup(devices_and_pipes_are_written_directly, make_dir),
-		cmocka_unit_test_setup(what_cannot_be_opened, make_dir),
-		cmocka_unit_test_setup(a_full_disk_leaves_the_old_file, make_dir),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

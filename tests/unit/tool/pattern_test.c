@@ -3,29 +3,23 @@
  * A fill in pieces gives the same bytes as one at once, and every wrong byte is
  * found and located.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "tool/gpu/pattern.h"
 
 enum { LEN = 5000 };
 
-static void
-pieces_join_to_the_whole(void **state)
+TEST(pieces_join_to_the_whole)
 {
 	struct pattern p = pattern_of(1, 2);
 	struct tcpx_rng rng = tcpx_rng_seed(3);
 	uint8_t whole[LEN], pieces[LEN];
 	size_t at = 0;
 
-	(void)state;
 	pattern_fill(p, 0, whole, LEN);
 	while (at < LEN) {
 		size_t n = tcpx_rng_between(&rng, 1, 40);
@@ -39,14 +33,12 @@ pieces_join_to_the_whole(void **state)
 		assert_int_equal(whole[i], pattern_byte(p, i));
 }
 
-static void
-right_bytes_pass_at_any_offset(void **state)
+TEST(right_bytes_pass_at_any_offset)
 {
 	struct pattern p = pattern_of(4, 0);
 	uint8_t mem[LEN];
 	uint64_t first = 77;
 
-	(void)state;
 	for (uint64_t offset = 0; offset < 20; offset++)
 		for (size_t len = 0; len < LEN; len += 311) {
 			pattern_fill(p, offset, mem, len);
@@ -55,14 +47,12 @@ right_bytes_pass_at_any_offset(void **state)
 	assert_int_equal(first, 77);
 }
 
-static void
-every_wrong_byte_is_counted_and_the_first_is_named(void **state)
+TEST(every_wrong_byte_is_counted_and_the_first_is_named)
 {
 	struct pattern p = pattern_of(5, 1);
 	uint8_t mem[LEN];
 	uint64_t first;
 
-	(void)state;
 	for (uint64_t offset = 0; offset < 9; offset++)
 		for (size_t wrong = 0; wrong + 1600 < LEN; wrong += 97) {
 			pattern_fill(p, offset, mem, LEN);
@@ -74,13 +64,11 @@ every_wrong_byte_is_counted_and_the_first_is_named(void **state)
 		}
 }
 
-static void
-a_word_names_its_place(void **state)
+TEST(a_word_names_its_place)
 {
 	struct pattern p = pattern_of(6, 7);
 	uint64_t offset;
 
-	(void)state;
 	for (uint64_t k = 0; k < 1000; k++) {
 		assert_true(pattern_find(p, pattern_word(p, k), 8 * 1000, &offset));
 		assert_int_equal(offset, 8 * k);
@@ -90,26 +78,10 @@ a_word_names_its_place(void **state)
 	assert_false(pattern_find(p, 0, 1 << 20, &offset));
 }
 
-static void
-seeds_and_transfers_share_no_words(void **state)
+TEST(seeds_and_transfers_share_no_words)
 {
 	uint64_t offset, word = pattern_word(pattern_of(1, 1), 5);
 
-	(void)state;
 	assert_false(pattern_find(pattern_of(1, 2), word, 1ull << 40, &offset));
 	assert_false(pattern_find(pattern_of(2, 1), word, 1ull << 40, &offset));
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_join_to_the_whole),
-		cmocka_unit_test(right_bytes_pass_at_any_offset),
-		cmocka_unit_test(every_wrong_byte_is_counted_and_the_first_is_named),
-		cmocka_unit_test(a_word_names_its_place),
-		cmocka_unit_test(seeds_and_transfers_share_no_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,11 @@
 /*
  * Command lines become sizes and settings, or are refused with the exit code for usage.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/perf_args.h"
 #include "tool/tool.h"
@@ -52,10 +48,8 @@ static const struct {
 	{ "--self --descs 1024 -b 1K", 1, 1024, 1024, 1024 },
 };
 
-static void
-sizes_follow_from_the_options(void **state)
+TEST(sizes_follow_from_the_options)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		uint64_t sizes[PERF_SIZES];
 		struct perf_args a;
@@ -139,10 +133,8 @@ static const char *const bad[] = {
 	"--self --spoil -c 0",
 };
 
-static void
-what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct perf_args a;
 		int rc = parse(&a, bad[i]);
@@ -152,12 +144,10 @@ what_makes_no_sense_is_refused(void **state)
 	}
 }
 
-static void
-engine_options_become_settings(void **state)
+TEST(engine_options_become_settings)
 {
 	struct perf_args a;
 
-	(void)state;
 	assert_int_equal(parse(&a, "--self --channels 4/nic --chunk 256K --dist rr"), TOOL_OK);
 	assert_int_equal(a.setting_count, 4);
 	assert_string_equal(a.settings[0], "TCPX_CHANNELS=4/nic");
@@ -185,10 +175,8 @@ static const struct {
 	{ "--self --mem cuda:0-1 --kv 10x8K", 2, 2 },
 };
 
-static void
-several_gpus_have_transfers_in_flight_each(void **state)
+TEST(several_gpus_have_transfers_in_flight_each)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct perf_args a;
 
@@ -198,17 +186,4 @@ several_gpus_have_transfers_in_flight_each(void **state)
 			fail_msg("\"%s\": %u GPUs, depth %llu", places[i].line, a.mem.gpus,
 				 (unsigned long long)a.depth);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_follow_from_the_options),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-		cmocka_unit_test(engine_options_become_settings),
-		cmocka_unit_test(several_gpus_have_transfers_in_flight_each),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
  * Pieces never touch each other or the edges, iovecs cover the stream, and a byte in the
  * wrong place is distinguished from a missing one.
  */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/perf_layout.h"
 #include "tool/tool.h"
@@ -22,10 +18,8 @@ static const struct {
 	{ 0, 1 }, { 1, 1 }, { 1000003, 1 }, { 64, 64 }, { 65, 64 }, { 100003, 7 }, { 1 << 20, 128 },
 };
 
-static void
-pieces_do_not_overlap_and_leave_gaps(void **state)
+TEST(pieces_do_not_overlap_and_leave_gaps)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
 		struct layout l;
 		uint64_t sum = 0;
@@ -51,10 +45,8 @@ pieces_do_not_overlap_and_leave_gaps(void **state)
 	}
 }
 
-static void
-pieces_and_gaps_are_all_of_the_span(void **state)
+TEST(pieces_and_gaps_are_all_of_the_span)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
 		struct layout l;
 		uint8_t *used;
@@ -77,10 +69,8 @@ pieces_and_gaps_are_all_of_the_span(void **state)
 	}
 }
 
-static void
-iovecs_follow_the_stream(void **state)
+TEST(iovecs_follow_the_stream)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
 		struct pattern p = pattern_of(i, 0);
 		struct layout l;
@@ -111,12 +101,10 @@ iovecs_follow_the_stream(void **state)
 	}
 }
 
-static void
-more_pieces_than_bytes_are_refused(void **state)
+TEST(more_pieces_than_bytes_are_refused)
 {
 	struct layout l;
 
-	(void)state;
 	assert_int_equal(layout_init(&l, 3, 4, 0), -EINVAL);
 	assert_int_equal(layout_init(&l, 3, 0, 0), -EINVAL);
 	assert_int_equal(layout_init(&l, 1ull << 40, 1 << 25, 0), -EINVAL);
@@ -131,10 +119,8 @@ static const struct {
 	{ "missing", UINT64_MAX, 8192, 64, "nothing was written here" },
 };
 
-static void
-a_wrong_byte_is_explained(void **state)
+TEST(a_wrong_byte_is_explained)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
 		struct layout_verdict v;
 		struct layout l;
@@ -168,14 +154,12 @@ a_wrong_byte_is_explained(void **state)
 	}
 }
 
-static void
-a_byte_in_a_gap_is_found(void **state)
+TEST(a_byte_in_a_gap_is_found)
 {
 	struct layout_verdict v;
 	struct layout l;
 	uint8_t *mem;
 
-	(void)state;
 	assert_int_equal(layout_init(&l, 1000, 10, 1), 0);
 	mem = malloc(l.span);
 	for (uint64_t at = 0; at < l.span; at += 13) {
@@ -193,19 +177,4 @@ a_byte_in_a_gap_is_found(void **state)
 	}
 	free(mem);
 	layout_fini(&l);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_do_not_overlap_and_leave_gaps),
-		cmocka_unit_test(pieces_and_gaps_are_all_of_the_span),
-		cmocka_unit_test(iovecs_follow_the_stream),
-		cmocka_unit_test(more_pieces_than_bytes_are_refused),
-		cmocka_unit_test(a_wrong_byte_is_explained),
-		cmocka_unit_test(a_byte_in_a_gap_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

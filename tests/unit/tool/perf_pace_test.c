@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The series of a measurement, by a clock of the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cases.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "measure/perf/perf_pace.h"
@@ -49,13 +45,11 @@ point_is(const struct rig *r, size_t i, double t_s, uint64_t bytes, double GBps)
 	assert_float_equal(r->row.series.at[i].GBps, GBps, 1e-9);
 }
 
-static void
-a_stall_is_a_point_without_bytes(void **state)
+TEST(a_stall_is_a_point_without_bytes)
 {
 	struct rig r;
 	struct pace *p = begin(&r, TCPX_SEC);
 
-	(void)state;
 	look(p, 400, GB / 2);
 	look(p, 1000, GB);
 	for (unsigned ms = 1100; ms <= 2000; ms += 100)
@@ -73,13 +67,11 @@ a_stall_is_a_point_without_bytes(void **state)
 }
 
 /* What passes between two runs is no time of the series. */
-static void
-runs_follow_each_other(void **state)
+TEST(runs_follow_each_other)
 {
 	struct rig r;
 	struct pace *p = begin(&r, TCPX_SEC / 2);
 
-	(void)state;
 	pace_run_end(p, 100 * TCPX_SEC + 300 * TCPX_MS, GB);
 	assert_int_equal(r.row.series.n, 0);
 	pace_run(p, 200 * TCPX_SEC);
@@ -92,12 +84,10 @@ runs_follow_each_other(void **state)
 	free(r.row.series.at);
 }
 
-static void
-a_short_measurement_has_a_series_if_asked(void **state)
+TEST(a_short_measurement_has_a_series_if_asked)
 {
 	struct rig r;
 
-	(void)state;
 	for (int keep = 0; keep < 2; keep++) {
 		struct pace *p = begin(&r, TCPX_SEC);
 
@@ -108,15 +98,13 @@ a_short_measurement_has_a_series_if_asked(void **state)
 	}
 }
 
-static void
-a_line_for_each_point(void **state)
+TEST(a_line_for_each_point)
 {
 	struct rig r;
 	struct pace *p = begin(&r, TCPX_SEC);
 	char *text;
 	size_t len;
 
-	(void)state;
 	p->lines = open_memstream(&text, &len);
 	look(p, 1001, 2 * GB);
 	pace_run_end(p, 102 * TCPX_SEC, 2 * GB);
@@ -126,17 +114,4 @@ a_line_for_each_point(void **state)
 				  "  1000000000     1.00-2.00 s        0 B        0 GB/s\n");
 	free(text);
 	free(r.row.series.at);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stall_is_a_point_without_bytes),
-		cmocka_unit_test(runs_follow_each_other),
-		cmocka_unit_test(a_short_measurement_has_a_series_if_asked),
-		cmocka_unit_test(a_line_for_each_point),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

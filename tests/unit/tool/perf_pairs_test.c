@@ -3,16 +3,12 @@
  * The comparison with plain sockets, where runs of either kind take the time that the test gives
  * them: the order of the runs, the ratio and its interval, the rates and the cost.
  */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/baseline.h"
 #include "measure/perf/load_check.h"
@@ -207,8 +203,7 @@ figure_is(const char *what, double got, double want)
 		fail_msg("%s is %g, want %g", what, got, want);
 }
 
-static void
-each_kind_is_first_in_every_other_pair(void **state)
+TEST_WITH(each_kind_is_first_in_every_other_pair, make, rig_drop)
 {
 	struct rig *r = *state;
 	const char *pairs;
@@ -219,8 +214,7 @@ each_kind_is_first_in_every_other_pair(void **state)
 	assert_string_equal(pairs + 1, "or" "ro" "or" "ro" "or" "ro" "or");
 }
 
-static void
-ratio_is_the_sockets_time_by_ours(void **state)
+TEST_WITH(ratio_is_the_sockets_time_by_ours, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -237,8 +231,7 @@ ratio_is_the_sockets_time_by_ours(void **state)
 }
 
 /* 7 transfers of 1 MB in 725 ms, each of which took 3 s of CPUs. */
-static void
-sockets_have_their_own_rate_cost_and_verdict(void **state)
+TEST_WITH(sockets_have_their_own_rate_cost_and_verdict, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -255,8 +248,7 @@ sockets_have_their_own_rate_cost_and_verdict(void **state)
 	}
 }
 
-static void
-runs_of_ours_add_up(void **state)
+TEST_WITH(runs_of_ours_add_up, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -272,8 +264,7 @@ runs_of_ours_add_up(void **state)
 }
 
 /* Half a way there and back; a read is a round trip by itself. Ours takes 50 ns. */
-static void
-latency_is_compared_by_the_same_way(void **state)
+TEST_WITH(latency_is_compared_by_the_same_way, make, rig_drop)
 {
 	static const struct { enum job_op op; uint64_t echo_ns; } ways[] = {
 		{ JOB_WRITE, 200 }, { JOB_SENDRECV, 200 }, { JOB_READ, 100 },
@@ -296,20 +287,4 @@ latency_is_compared_by_the_same_way(void **state)
 		figure_is("p99.9", r->row->baseline_half_rtt_us.p999, 0.1);
 		assert_true(isnan(r->row->baseline_GBps) && isnan(r->row->baseline_compared));
 	}
-}
-
-#define PAIRS_TEST(f) cmocka_unit_test_setup_teardown(f, make, rig_drop)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIRS_TEST(each_kind_is_first_in_every_other_pair),
-		PAIRS_TEST(ratio_is_the_sockets_time_by_ours),
-		PAIRS_TEST(sockets_have_their_own_rate_cost_and_verdict),
-		PAIRS_TEST(runs_of_ours_add_up),
-		PAIRS_TEST(latency_is_compared_by_the_same_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of memory are read, printed back the same, and refused if meaningless. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "tool/gpu/place.h"
 #include "tool/tool.h"
@@ -27,10 +23,8 @@ static const struct {
 	  "cuda:0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30", 16, 30 },
 };
 
-static void
-a_place_is_read_and_printed(void **state)
+TEST(a_place_is_read_and_printed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		char again[PLACE_TEXT];
 		struct place p;
@@ -48,25 +42,12 @@ static const char *const bad[] = {
 	"cuda:0 ", "cuda:99999", "host:0",
 };
 
-static void
-what_is_no_place_is_refused(void **state)
+TEST(what_is_no_place_is_refused)
 {
 	struct place p = { .gpus = 7 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		if (place_parse(bad[i], &p) != -EINVAL)
 			fail_msg("\"%s\" was accepted", bad[i]);
 	assert_int_equal(p.gpus, 7);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_place_is_read_and_printed),
-		cmocka_unit_test(what_is_no_place_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

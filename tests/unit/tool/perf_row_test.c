@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a row, from sums whose rates are plain to see: GB, seconds and counts are round. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "perf_rig.h"
 
@@ -68,8 +64,7 @@ figure_is(const char *name, const char *what, double got, double want)
 		fail_msg("%s: %s is %g, want %g", name, what, got, want);
 }
 
-static void
-rates_and_cost_are_those_of_the_bytes_moved(void **state)
+TEST(rates_and_cost_are_those_of_the_bytes_moved)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
 		struct rig *r;
@@ -96,7 +91,6 @@ rates_and_cost_are_those_of_the_bytes_moved(void **state)
 		assert_int_equal(r->row->iters, 1000);
 		rig_drop(&rig);
 	}
-	(void)state;
 }
 
 /* A channel end that has carried @bytes in @chunks. */
@@ -114,8 +108,7 @@ add_channel(struct usage *u, const char *nic, const char *peer_nic, bool sending
 }
 
 /* By the bytes of its own channels and its own clock: it may have seen fewer than we sent. */
-static void
-servers_rate_is_of_what_the_server_counted(void **state)
+TEST_WITH(servers_rate_is_of_what_the_server_counted, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -131,8 +124,7 @@ servers_rate_is_of_what_the_server_counted(void **state)
 }
 
 /* Ten times of 0.1 us and one of 0.12 us, each of them half a way there and back. */
-static void
-latency_is_in_microseconds_and_half_the_way(void **state)
+TEST_WITH(latency_is_in_microseconds_and_half_the_way, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -172,8 +164,7 @@ static const struct {
 	{ 1, true, 0, NAN, false },
 };
 
-static void
-what_was_compared_is_what_the_row_claims(void **state)
+TEST_WITH(what_was_compared_is_what_the_row_claims, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -192,8 +183,7 @@ what_was_compared_is_what_the_row_claims(void **state)
 }
 
 /* Two NICs, three channels: 1, 2 and 5 of 8 parts; and what both sides' stages add up to. */
-static void
-nics_share_what_their_channels_sent(void **state)
+TEST_WITH(nics_share_what_their_channels_sent, make, rig_drop)
 {
 	struct rig *r = *state;
 	struct tcpx_counters *near = &r->stats->near.count, *far = &r->stats->far.count;
@@ -227,8 +217,7 @@ nics_share_what_their_channels_sent(void **state)
 }
 
 /* The GPUs' copies carry 4 GB/s in large pieces: the 1 GB/s of the row is a quarter. */
-static void
-path_is_the_faster_of_two_and_its_fraction_of_it(void **state)
+TEST_WITH(path_is_the_faster_of_two_and_its_fraction_of_it, make, rig_drop)
 {
 	struct rig *r = *state;
 
@@ -238,21 +227,4 @@ path_is_the_faster_of_two_and_its_fraction_of_it(void **state)
 	figure_is("row", "path", r->row->path_GBps, 4);
 	figure_is("row", "path of 1 MiB", r->row->path_1M_GBps, 2);
 	figure_is("row", "fraction", r->row->path_fraction, 0.25);
-}
-
-#define ROW_TEST(f) cmocka_unit_test_setup_teardown(f, make, rig_drop)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_and_cost_are_those_of_the_bytes_moved),
-		ROW_TEST(servers_rate_is_of_what_the_server_counted),
-		ROW_TEST(latency_is_in_microseconds_and_half_the_way),
-		ROW_TEST(what_was_compared_is_what_the_row_claims),
-		ROW_TEST(nics_share_what_their_channels_sent),
-		ROW_TEST(path_is_the_faster_of_two_and_its_fraction_of_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

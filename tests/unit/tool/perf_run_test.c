@@ -3,16 +3,12 @@
  * One run as either side times it, by a clock of the test's: what the client measures, what it takes
  * from the server's report, and what the server reports by its own clock and its own CPU time.
  */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/load.h"
 #include "measure/perf/perf_serve.h"
@@ -147,8 +143,7 @@ __wrap_usage_read(tcpx_engine *engine, const char *peer, struct usage *u)
 	__wrap_usage_read_process(u);
 }
 
-static void
-client_adds_its_own_figures_and_the_servers(void **state)
+TEST(client_adds_its_own_figures_and_the_servers)
 {
 	struct perf_args args = { .timeout_s = 1 };
 	struct load_slot slot[2] = { { .post_ns = 0 } };
@@ -156,7 +151,6 @@ client_adds_its_own_figures_and_the_servers(void **state)
 	struct load load = { .perf = &perf, .slot = slot, .ring = 2, .filled = 2, .window = 1 };
 	struct load_stats *stats = calloc(1, sizeof(*stats));
 
-	(void)state;
 	memset(&seen, 0, sizeof(seen));
 	tcpx_hist_init(&stats->hist);
 	for (unsigned run = 1; run <= 2; run++) {
@@ -188,14 +182,12 @@ hear(struct serve *s, struct client *g, uint64_t now_ns, char kind, const uint64
 }
 
 /* The server's clock runs twice as fast as the client's: 1 ms of the client is 2 ms of the server. */
-static void
-server_reports_by_its_own_clock_and_cpu(void **state)
+TEST(server_reports_by_its_own_clock_and_cpu)
 {
 	const uint64_t begin = 5000000, end = 6000000, both[2] = { begin, end };
 	struct serve s = { .quiet = true };
 	struct client *g = calloc(1, sizeof(*g));
 
-	(void)state;
 	memset(&seen, 0, sizeof(seen));
 	g->run = (struct client_run){ .on = true, .timed = true, .iters = RUN };
 	seen.cpu_s = 3;
@@ -218,15 +210,4 @@ server_reports_by_its_own_clock_and_cpu(void **state)
 	assert_int_equal(g->timed_iters, RUN);
 	json_decref(seen.sent);
 	free(g);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(client_adds_its_own_figures_and_the_servers),
-		cmocka_unit_test(server_reports_by_its_own_clock_and_cpu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's own answer: where a placed thread may run, and where all others may. */
+#include "cases.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/perf_sides.h"
 #include "base/log.h"
@@ -40,28 +36,24 @@ nth_cpu(const cpu_set_t *mask, int n)
 	return cpu;
 }
 
-static void
-sides_take_the_first_two_cpus(void **state)
+TEST(sides_take_the_first_two_cpus)
 {
 	cpu_set_t all = mask_of_this_thread();
 	struct sides s = { 0 };
 
-	(void)state;
 	assert_int_equal(sides_choose(&s), 0);
 	assert_true(s.placed);
 	assert_int_equal(s.client, nth_cpu(&all, 0));
 	assert_int_equal(s.server, nth_cpu(&all, CPU_COUNT(&all) > 1));
 }
 
-static void
-sides_share_the_only_cpu(void **state)
+TEST(sides_share_the_only_cpu)
 {
 	cpu_set_t all = mask_of_this_thread();
 	int last = nth_cpu(&all, CPU_COUNT(&all) - 1);
 	struct placed p = { 0 };
 	struct sides s;
 
-	(void)state;
 	assert_int_equal(thread_place(&p, (unsigned)last), 0);
 	assert_int_equal(sides_choose(&s), 0);
 	thread_release(&p);
@@ -91,8 +83,7 @@ wait_and_read(void *arg)
 	return read_mask_of_thread(&w->mask);
 }
 
-static void
-only_the_calling_thread_is_placed_and_released(void **state)
+TEST(only_the_calling_thread_is_placed_and_released)
 {
 	cpu_set_t all = mask_of_this_thread(), now;
 	int last = nth_cpu(&all, CPU_COUNT(&all) - 1);
@@ -100,7 +91,6 @@ only_the_calling_thread_is_placed_and_released(void **state)
 	struct waiter w;
 	pthread_t other;
 
-	(void)state;
 	pthread_barrier_init(&w.meet, NULL, 2);
 	assert_int_equal(pthread_create(&other, NULL, wait_and_read, &w), 0);
 	for (int i = 0; i < 2; i++) { /* placing again changes nothing */
@@ -118,13 +108,11 @@ only_the_calling_thread_is_placed_and_released(void **state)
 	assert_true(CPU_EQUAL(&now, &all));
 }
 
-static void
-a_cpu_that_is_not_there_changes_nothing(void **state)
+TEST(a_cpu_that_is_not_there_changes_nothing)
 {
 	cpu_set_t all = mask_of_this_thread(), now;
 	struct placed p = { 0 };
 
-	(void)state;
 	assert_int_equal(thread_place(&p, TCPX_CPUS_MAX - 1), -EINVAL);
 	assert_int_equal(thread_place(&p, TCPX_CPUS_MAX), -ERANGE);
 	assert_false(p.on);
@@ -133,12 +121,10 @@ a_cpu_that_is_not_there_changes_nothing(void **state)
 	assert_true(CPU_EQUAL(&now, &all));
 }
 
-static void
-the_sides_as_text(void **state)
+TEST(the_sides_as_text)
 {
 	char text[SIDES_TEXT];
 
-	(void)state;
 	assert_string_equal(sides_format(&(struct sides){ true, 0, 1 }, text),
 			    "sides: CPU 0 and CPU 1");
 	assert_string_equal(sides_format(&(struct sides){ true, 3, 3 }, text),
@@ -151,14 +137,6 @@ the_sides_as_text(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sides_take_the_first_two_cpus),
-		cmocka_unit_test(sides_share_the_only_cpu),
-		cmocka_unit_test(only_the_calling_thread_is_placed_and_released),
-		cmocka_unit_test(a_cpu_that_is_not_there_changes_nothing),
-		cmocka_unit_test(the_sides_as_text),
-	};
-
 	tcpx_log_sink(quiet, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -3,14 +3,10 @@
  * A run is timed by the other side's clock. The offset of the clocks does not matter, nor
  * do some slow notes, as long as one at either end is fast.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "cases.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "measure/perf/perf_sync.h"
 #include "tool/tool.h"
@@ -42,10 +38,8 @@ told(size_t i, uint64_t at)
 	return sync_map(&s, at);
 }
 
-static void
-an_interval_is_the_same_by_either_clock(void **state)
+TEST(an_interval_is_the_same_by_either_clock)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(clocks); i++) {
 		uint64_t took = told(i, 1070000000) - told(i, 1000000000);
 
@@ -54,12 +48,10 @@ an_interval_is_the_same_by_either_clock(void **state)
 	}
 }
 
-static void
-a_clock_that_runs_otherwise_is_noticed(void **state)
+TEST(a_clock_that_runs_otherwise_is_noticed)
 {
 	struct sync begin, end;
 
-	(void)state;
 	sync_init(&begin);
 	sync_init(&end);
 	sync_hear(&begin, 1000, 2000);
@@ -68,12 +60,10 @@ a_clock_that_runs_otherwise_is_noticed(void **state)
 }
 
 /* A run takes no less than by the client's clock, however slow the notes before it were. */
-static void
-slow_notes_before_a_run_make_it_no_shorter(void **state)
+TEST(slow_notes_before_a_run_make_it_no_shorter)
 {
 	struct sync begin, end;
 
-	(void)state;
 	sync_init(&begin);
 	sync_init(&end);
 	sync_hear(&begin, 1000, 2000 + 90000);
@@ -83,15 +73,13 @@ slow_notes_before_a_run_make_it_no_shorter(void **state)
 	assert_int_equal(sync_took(&begin, sync_map(&end, 2000), 4000, 2000), 92000);
 }
 
-static void
-times_travel_in_notes(void **state)
+TEST(times_travel_in_notes)
 {
 	const uint64_t ns[2] = { 0x0123456789abcdef, UINT64_MAX };
 	char note[SYNC_NOTE_BYTES];
 	uint64_t got[2] = { 0 };
 	size_t len = sync_format(note, 'E', ns, 2);
 
-	(void)state;
 	assert_int_equal(len, SYNC_NOTE_BYTES);
 	assert_int_equal(note[0], 'E');
 	assert_int_equal(note[1], 0x01);
@@ -129,13 +117,11 @@ __wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 	return 0;
 }
 
-static void
-a_server_that_does_not_answer_is_named(void **state)
+TEST(a_server_that_does_not_answer_is_named)
 {
 	struct perf_args args = { .timeout_s = 0 };
 	struct perf p = { .args = &args };
 
-	(void)state;
 	assert_int_equal(sync_begin(&p), TCPX_ETIMEDOUT);
 	assert_string_equal(p.refusal, "the server did not answer for 0 s");
 	p.refusal[0] = '\0';
@@ -143,18 +129,4 @@ a_server_that_does_not_answer_is_named(void **state)
 	args.timeout_s = 86400;
 	assert_int_equal(sync_end(&p, 1, 2), TCPX_EPEERGONE);
 	assert_string_equal(p.refusal, "");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_interval_is_the_same_by_either_clock),
-		cmocka_unit_test(a_clock_that_runs_otherwise_is_noticed),
-		cmocka_unit_test(slow_notes_before_a_run_make_it_no_shorter),
-		cmocka_unit_test(times_travel_in_notes),
-		cmocka_unit_test(a_server_that_does_not_answer_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

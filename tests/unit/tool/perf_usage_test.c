@@ -2,17 +2,13 @@
 /*
  * Differences are taken channel by channel, add up, and survive the way to the client.
  */
+#include "cases.h"
+
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "measure/perf/perf_usage.h"
 
@@ -52,8 +48,7 @@ drop(void **state)
 	return 0;
 }
 
-static void
-a_difference_counts_only_what_happened_between(void **state)
+TEST_WITH(a_difference_counts_only_what_happened_between, make, drop)
 {
 	struct usage *u = *state;
 
@@ -74,8 +69,7 @@ a_difference_counts_only_what_happened_between(void **state)
 	assert_int_equal(u[SUM].channel[0].bytes, 1200);
 }
 
-static void
-a_nic_shows_what_it_carried_between(void **state)
+TEST_WITH(a_nic_shows_what_it_carried_between, make, drop)
 {
 	struct usage *u = *state;
 
@@ -91,8 +85,7 @@ a_nic_shows_what_it_carried_between(void **state)
 }
 
 /* A driver that is loaded anew counts from zero: all of its count was moved between. */
-static void
-a_counter_that_began_anew_counts_from_zero(void **state)
+TEST_WITH(a_counter_that_began_anew_counts_from_zero, make, drop)
 {
 	struct usage *u = *state;
 
@@ -106,8 +99,7 @@ a_counter_that_began_anew_counts_from_zero(void **state)
 }
 
 /* CPU 0 would be what many a field says. */
-static void
-a_thread_ran_on_the_cpu_that_it_was_held_to(void **state)
+TEST_WITH(a_thread_ran_on_the_cpu_that_it_was_held_to, make, drop)
 {
 	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
 	struct usage *u = *state;
@@ -135,8 +127,7 @@ a_thread_ran_on_the_cpu_that_it_was_held_to(void **state)
 	tcpx_close(e);
 }
 
-static void
-names_stand_once_in_a_list(void **state)
+TEST_WITH(names_stand_once_in_a_list, make, drop)
 {
 	static const struct { const char *before, *name, *after; } cases[] = {
 		{ "", "cubic", "cubic" },
@@ -150,7 +141,6 @@ names_stand_once_in_a_list(void **state)
 		{ "aaaaaaaaaaaaaaa", "bbb", "aaaaaaaaaaaaaaa" }, /* no room */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char list[20];
 
@@ -170,8 +160,7 @@ seconds_of(clockid_t clock)
 }
 
 /* Reads the CPU time from the kernel's other account of this process; either may count by ticks. */
-static void
-cpu_time_is_that_of_the_process(void **state)
+TEST_WITH(cpu_time_is_that_of_the_process, make, drop)
 {
 	double from, to, begin = seconds_of(CLOCK_MONOTONIC);
 	struct usage *u = *state;
@@ -186,8 +175,7 @@ cpu_time_is_that_of_the_process(void **state)
 	assert_true((double)u[COPY].now_ns / 1e9 <= seconds_of(CLOCK_MONOTONIC));
 }
 
-static void
-more_nics_than_fit_are_left_out(void **state)
+TEST_WITH(more_nics_than_fit_are_left_out, make, drop)
 {
 	struct usage *u = *state;
 	json_t *list = json_array();
@@ -204,8 +192,7 @@ more_nics_than_fit_are_left_out(void **state)
 	assert_int_equal(u[COPY].nics, USAGE_NICS);
 }
 
-static void
-a_new_generation_counts_from_zero(void **state)
+TEST_WITH(a_new_generation_counts_from_zero, make, drop)
 {
 	struct usage *u = *state;
 
@@ -214,8 +201,7 @@ a_new_generation_counts_from_zero(void **state)
 	assert_int_equal(u[SUM].channel[0].bytes, 1600);
 }
 
-static void
-differences_travel(void **state)
+TEST_WITH(differences_travel, make, drop)
 {
 	struct usage *u = *state;
 	json_t *msg;
@@ -234,8 +220,7 @@ differences_travel(void **state)
 	assert_memory_equal(&u[COPY], &u[SUM], sizeof(u[SUM]));
 }
 
-static void
-what_is_missing_is_zero(void **state)
+TEST_WITH(what_is_missing_is_zero, make, drop)
 {
 	struct usage *u = *state;
 	json_t *msg = json_loads("{\"channel\":[{}],\"thread\":[{}]}", 0, NULL);
@@ -248,8 +233,7 @@ what_is_missing_is_zero(void **state)
 	assert_true(tcpx_cpuset_empty(&u[COPY].thread[0].ran_on));
 }
 
-static void
-what_makes_no_sense_is_refused(void **state)
+TEST_WITH(what_makes_no_sense_is_refused, make, drop)
 {
 	static const char *const bad[] = {
 		"[]", "{\"now_ns\":-5}", "{\"channel\":5}", "{\"channel\":[{\"bytes\":\"x\"}]}",
@@ -266,27 +250,4 @@ what_makes_no_sense_is_refused(void **state)
 			fail_msg("%s", bad[i]);
 		json_decref(msg);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_difference_counts_only_what_happened_between,
-						make, drop),
-		cmocka_unit_test_setup_teardown(a_nic_shows_what_it_carried_between, make, drop),
-		cmocka_unit_test_setup_teardown(a_counter_that_began_anew_counts_from_zero,
-						make, drop),
-		cmocka_unit_test_setup_teardown(cpu_time_is_that_of_the_process, make, drop),
-		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
-		cmocka_unit_test_setup_teardown(a_thread_ran_on_the_cpu_that_it_was_held_to,
-						make, drop),
-		cmocka_unit_test_setup_teardown(names_stand_once_in_a_list, make, drop),
-		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
-		cmocka_unit_test_setup_teardown(differences_travel, make, drop),
-		cmocka_unit_test_setup_teardown(what_is_missing_is_zero, make, drop),
-		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, make, drop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as JSON: a written plan reads back the same, a changed one is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "cases.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tune/plan/plan_json.h"
 #include "tune/plan/planfile.h"
@@ -59,8 +57,7 @@ same_group(const struct tcpx_plan_group *a, const struct planfile_group *b)
 	assert_memory_equal(&a->tail, &b->tail, sizeof(a->tail));
 }
 
-static void
-plans_read_back(void **state)
+TEST(plans_read_back)
 {
 	for (int policy = 0; policy < TCPX_IRQ_POLICIES; policy++) {
 		struct tcpx_plan p = a3_high((enum tcpx_irq_policy)policy);
@@ -106,8 +103,7 @@ first(json_t *json, const char *array)
 	return json_is_object(in) ? in : json_array_get(in, 0);
 }
 
-static void
-what_was_tampered_with_is_refused(void **state)
+TEST(what_was_tampered_with_is_refused)
 {
 	static const struct {
 		const char *in, *key, *value; /* value: JSON; NULL: the key goes */
@@ -145,15 +141,4 @@ what_was_tampered_with_is_refused(void **state)
 				 rows[i].value ? rows[i].value : "missing");
 	}
 	tcpx_plan_fini(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plans_read_back),
-		cmocka_unit_test(what_was_tampered_with_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("tool/plan_json", tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
  * The record as JSON: it reads back the same, the schema in docs/ agrees, and a file that
  * is no record is refused with the name of the field.
  */
+#include "cases.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/log.h"
 #include "result_sample.h"
@@ -28,8 +25,7 @@ keep_line(void *arg, int level, const char *line)
 	snprintf(logged, sizeof(logged), "%s", line);
 }
 
-static void
-what_is_written_reads_back_the_same(void **state)
+TEST(what_is_written_reads_back_the_same)
 {
 	struct result before, after;
 	char *first, *second;
@@ -51,8 +47,7 @@ what_is_written_reads_back_the_same(void **state)
 	result_fini(&after);
 }
 
-static void
-what_was_not_measured_is_left_out(void **state)
+TEST(what_was_not_measured_is_left_out)
 {
 	struct result r;
 	char *text;
@@ -73,8 +68,7 @@ what_was_not_measured_is_left_out(void **state)
 	result_fini(&r);
 }
 
-static void
-the_schema_in_docs_accepts_every_field(void **state)
+TEST(the_schema_in_docs_accepts_every_field)
 {
 	const char *root = getenv("TCPX_SOURCE_ROOT");
 	char path[] = "/tmp/tcpx-result-XXXXXX", command[512];
@@ -105,8 +99,7 @@ the_schema_in_docs_accepts_every_field(void **state)
 }
 
 /* A mesh has no rows; what was not measured of it is left out. */
-static void
-a_mesh_comes_back(void **state)
+TEST(a_mesh_comes_back)
 {
 	const char *root = getenv("TCPX_SOURCE_ROOT");
 	char path[] = "/tmp/tcpx-result-XXXXXX", command[512];
@@ -155,8 +148,7 @@ a_mesh_comes_back(void **state)
 	result_fini(&r);
 }
 
-static void
-a_wrong_field_is_named(void **state)
+TEST(a_wrong_field_is_named)
 {
 	static const struct {
 		const char *from, *to, *says;
@@ -203,8 +195,7 @@ a_wrong_field_is_named(void **state)
 	result_fini(&r);
 }
 
-static void
-every_truncation_is_refused(void **state)
+TEST(every_truncation_is_refused)
 {
 	struct result r, out;
 	char *text;
@@ -219,8 +210,7 @@ every_truncation_is_refused(void **state)
 	result_fini(&r);
 }
 
-static void
-fields_of_a_newer_version_are_skipped(void **state)
+TEST(fields_of_a_newer_version_are_skipped)
 {
 	struct result r, out;
 	char *text, *newer;
@@ -235,8 +225,7 @@ fields_of_a_newer_version_are_skipped(void **state)
 	free(newer);
 }
 
-static void
-bytes_that_are_no_utf8_are_replaced(void **state)
+TEST(bytes_that_are_no_utf8_are_replaced)
 {
 	struct result r, out;
 	char *text;
@@ -251,8 +240,7 @@ bytes_that_are_no_utf8_are_replaced(void **state)
 	result_fini(&out);
 }
 
-static void
-secrets_never_get_in(void **state)
+TEST(secrets_never_get_in)
 {
 	static const char *const words[] = { "tcpx", "perf", "--secret", "hunter2",
 					     "TCPX_TOKEN=hunter2", "it's" };
@@ -274,8 +262,7 @@ add_env(void *arg, const char *name, const char *value)
 	snprintf(text + strlen(text), 256 - strlen(text), "%s=%s;", name, value);
 }
 
-static void
-only_known_variables_are_listed(void **state)
+TEST(only_known_variables_are_listed)
 {
 	static char *const environment[] = {
 		(char *)"PATH=/bin",
@@ -295,8 +282,7 @@ only_known_variables_are_listed(void **state)
 				  "UCCL_TCPX_AuthToken=(hidden);");
 }
 
-static void
-pairs_sum_up_to_median_and_interval(void **state)
+TEST(pairs_sum_up_to_median_and_interval)
 {
 	struct result r = { 0 };
 	struct row *row = result_add_row(&r);
@@ -310,8 +296,7 @@ pairs_sum_up_to_median_and_interval(void **state)
 	result_fini(&r);
 }
 
-static void
-the_largest_size_speaks_for_the_run(void **state)
+TEST(the_largest_size_speaks_for_the_run)
 {
 	struct result r = { 0 };
 
@@ -322,8 +307,7 @@ the_largest_size_speaks_for_the_run(void **state)
 	result_fini(&r);
 }
 
-static void
-a_new_record_knows_its_machine(void **state)
+TEST(a_new_record_knows_its_machine)
 {
 	struct result r;
 
@@ -334,8 +318,7 @@ a_new_record_knows_its_machine(void **state)
 	result_fini(&r);
 }
 
-static void
-a_file_that_is_not_there_is_an_error(void **state)
+TEST(a_file_that_is_not_there_is_an_error)
 {
 	struct result out;
 
@@ -344,27 +327,4 @@ a_file_that_is_not_there_is_an_error(void **state)
 	assert_non_null(strstr(logged, "/nonexistent/result.json"));
 	assert_true(result_load("/", &out) < 0);
 	tcpx_log_sink(NULL, NULL);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_reads_back_the_same),
-		cmocka_unit_test(what_was_not_measured_is_left_out),
-		cmocka_unit_test(the_schema_in_docs_accepts_every_field),
-		cmocka_unit_test(a_mesh_comes_back),
-		cmocka_unit_test(a_wrong_field_is_named),
-		cmocka_unit_test(every_truncation_is_refused),
-		cmocka_unit_test(fields_of_a_newer_version_are_skipped),
-		cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
-		cmocka_unit_test(secrets_never_get_in),
-		cmocka_unit_test(only_known_variables_are_listed),
-		cmocka_unit_test(pairs_sum_up_to_median_and_interval),
-		cmocka_unit_test(the_largest_size_speaks_for_the_run),
-		cmocka_unit_test(a_new_record_knows_its_machine),
-		cmocka_unit_test(a_file_that_is_not_there_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server's port for tcpx doctor: it connects to the asker's own address, and to no other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "cases.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -78,15 +74,13 @@ ask(struct client *g, const char *from, uint64_t token, uint16_t port)
 	return byte;
 }
 
-static void
-only_the_asker_is_tried(void **state)
+TEST(only_the_asker_is_tried)
 {
 	json_t *msg = json_pack("{s:i}", "token", TOKEN);
 	struct client g = { .name = "test" };
 	uint16_t port;
 	int fd = listen_on("127.0.0.1", &port);
 
-	(void)state;
 	assert_int_equal(client_take_reach(&g, msg), 0);
 	assert_int_equal(ask(&g, "127.0.0.1", TOKEN, port), REACH_OPEN);
 	assert_int_equal(ask(&g, "127.0.0.5", TOKEN, port), REACH_REFUSED); /* its own has none */
@@ -98,25 +92,12 @@ only_the_asker_is_tried(void **state)
 	json_decref(msg);
 }
 
-static void
-a_job_without_a_token_is_refused(void **state)
+TEST(a_job_without_a_token_is_refused)
 {
 	struct client g = { .name = "test" };
 	json_t *msg = json_object();
 
-	(void)state;
 	assert_int_equal(client_take_reach(&g, msg), TCPX_EBLOB);
 	assert_null(g.reach);
 	json_decref(msg);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_asker_is_tried),
-		cmocka_unit_test(a_job_without_a_token_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("tool/serve_reach", tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics against values computed elsewhere: binomial tails, tables of Student's t, and an
  * independent count of signs. */
+#include "cases.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "tool/stats.h"
 
-static void
-median_is_the_middle_or_the_mean_of_two(void **state)
+TEST(median_is_the_middle_or_the_mean_of_two)
 {
 	const double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 2 };
 
@@ -23,8 +19,7 @@ median_is_the_middle_or_the_mean_of_two(void **state)
 	assert_float_equal(odd[0], 5, 0); /* the input is as it was */
 }
 
-static void
-nothing_has_no_median_mean_or_percentile(void **state)
+TEST(nothing_has_no_median_mean_or_percentile)
 {
 	assert_true(isnan(stats_median(NULL, 0)));
 	assert_true(isnan(stats_mean(NULL, 0)));
@@ -32,8 +27,7 @@ nothing_has_no_median_mean_or_percentile(void **state)
 	assert_true(isnan(stats_percentile(NULL, 0, 0.5)));
 }
 
-static void
-percentile_is_the_nearest_rank(void **state)
+TEST(percentile_is_the_nearest_rank)
 {
 	double v[1000];
 
@@ -48,8 +42,7 @@ percentile_is_the_nearest_rank(void **state)
 	assert_float_equal(stats_percentile(v, 3, 0.5), 999, 0);
 }
 
-static void
-stdev_is_of_the_sample(void **state)
+TEST(stdev_is_of_the_sample)
 {
 	const double v[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 
@@ -70,8 +63,7 @@ coverage(size_t n, size_t rank)
 	return 1 - 2 * outside;
 }
 
-static void
-median_rank_is_the_narrowest_that_holds_95_percent(void **state)
+TEST(median_rank_is_the_narrowest_that_holds_95_percent)
 {
 	static const struct { size_t n, rank; } known[] = {
 		{ 0, 0 }, { 1, 0 }, { 5, 0 }, { 6, 1 }, { 8, 1 }, { 9, 2 }, { 12, 3 }, { 15, 4 },
@@ -89,8 +81,7 @@ median_rank_is_the_narrowest_that_holds_95_percent(void **state)
 	assert_in_range(stats_median_rank(10000), 4900, 4903);
 }
 
-static void
-median_interval_takes_the_values_at_its_ranks(void **state)
+TEST(median_interval_takes_the_values_at_its_ranks)
 {
 	const double v[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
 	struct stats_interval ci = { -1, -1 };
@@ -104,8 +95,7 @@ median_interval_takes_the_values_at_its_ranks(void **state)
 
 /* ---- paired differences ------------------------------------------------------------ */
 
-static void
-t_is_that_of_the_tables(void **state)
+TEST(t_is_that_of_the_tables)
 {
 	static const struct { size_t df; double p, t; } known[] = {
 		{ 1, 0.975, 12.7062 }, { 2, 0.975, 4.3027 }, { 5, 0.975, 2.5706 },
@@ -120,24 +110,21 @@ t_is_that_of_the_tables(void **state)
 		assert_float_equal(stats_t_share(1, t), 0.5 + atan(t) / M_PI, 1e-9);
 }
 
-static void
-t_share_and_quantile_undo_each_other(void **state)
+TEST(t_share_and_quantile_undo_each_other)
 {
 	for (size_t df = 1; df < 60; df += 3)
 		for (double p = 0.55; p < 0.9999; p = 1 - (1 - p) * 0.6)
 			assert_float_equal(stats_t_share(df, stats_t_quantile(df, p)), p, 1e-9);
 }
 
-static void
-upper_limit_of_an_sd_is_that_of_chi_square(void **state)
+TEST(upper_limit_of_an_sd_is_that_of_chi_square)
 {
 	assert_float_equal(stats_sd_upper(8), sqrt(7 / 3.8223), 0.01);
 	assert_float_equal(stats_sd_upper(21), sqrt(20 / 14.578), 0.003);
 	assert_true(isnan(stats_sd_upper(1)));
 }
 
-static void
-hodges_lehmann_is_the_median_of_means(void **state)
+TEST(hodges_lehmann_is_the_median_of_means)
 {
 	const double three[] = { 1, 2, 10 }; /* means 1 1.5 5.5 2 6 10 */
 	const double four[] = { 4, 1, 3, 2 };
@@ -157,8 +144,7 @@ far(const double *v, size_t n, double sum, double limit)
 	return far(v + 1, n - 1, sum + v[0], limit) + far(v + 1, n - 1, sum - v[0], limit);
 }
 
-static void
-sign_flip_counts_all_signs(void **state)
+TEST(sign_flip_counts_all_signs)
 {
 	const double all_one_way[] = { 1, 2, 3, 4, 5, 6 }, even[] = { 1, -1 }, zero[] = { 0, 0, 0 };
 	const double known[] = { 3, 1, -2 }; /* sums of signs: 6 4 2 0 0 -2 -4 -6 against 2 */
@@ -181,8 +167,7 @@ sign_flip_counts_all_signs(void **state)
 	}
 }
 
-static void
-sign_flip_draws_where_it_cannot_count(void **state)
+TEST(sign_flip_draws_where_it_cannot_count)
 {
 	double v[STATS_FLIP_EXACT + 4];
 
@@ -194,8 +179,7 @@ sign_flip_draws_where_it_cannot_count(void **state)
 	assert_true(stats_sign_flip(v, STATS_FLIP_EXACT + 4) < 1e-4);
 }
 
-static void
-least_number_of_pairs_is_told(void **state)
+TEST(least_number_of_pairs_is_told)
 {
 	assert_int_equal(stats_flip_least(0.05), 6); /* five give 0.0625 */
 	assert_int_equal(stats_flip_least(0.0625), 5);
@@ -203,8 +187,7 @@ least_number_of_pairs_is_told(void **state)
 	assert_int_equal(stats_flip_least(1), 1);
 }
 
-static void
-holm_is_the_textbook(void **state)
+TEST(holm_is_the_textbook)
 {
 	const double p[] = { 0.01, 0.04, 0.03, 0.005 };
 	const double want[] = { 0.03, 0.06, 0.06, 0.02 };
@@ -220,8 +203,7 @@ holm_is_the_textbook(void **state)
 	assert_true(stats_holm(odd, 0, out));
 }
 
-static void
-pairs_needed_is_the_least_that_suffices(void **state)
+TEST(pairs_needed_is_the_least_that_suffices)
 {
 	for (double sd = 0.01; sd < 0.5; sd *= 1.7) {
 		size_t n = stats_pairs_needed(sd, 0.05, 0.95);
@@ -234,28 +216,4 @@ pairs_needed_is_the_least_that_suffices(void **state)
 	}
 	assert_int_equal(stats_pairs_needed(0, 0.05, 0.95), 2);
 	assert_int_equal(stats_pairs_needed(1e9, 0.05, 0.95), 100000);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(median_is_the_middle_or_the_mean_of_two),
-		cmocka_unit_test(nothing_has_no_median_mean_or_percentile),
-		cmocka_unit_test(percentile_is_the_nearest_rank),
-		cmocka_unit_test(stdev_is_of_the_sample),
-		cmocka_unit_test(median_rank_is_the_narrowest_that_holds_95_percent),
-		cmocka_unit_test(median_interval_takes_the_values_at_its_ranks),
-		cmocka_unit_test(t_is_that_of_the_tables),
-		cmocka_unit_test(t_share_and_quantile_undo_each_other),
-		cmocka_unit_test(upper_limit_of_an_sd_is_that_of_chi_square),
-		cmocka_unit_test(hodges_lehmann_is_the_median_of_means),
-		cmocka_unit_test(sign_flip_counts_all_signs),
-		cmocka_unit_test(sign_flip_draws_where_it_cannot_count),
-		cmocka_unit_test(least_number_of_pairs_is_told),
-		cmocka_unit_test(holm_is_the_textbook),
-		cmocka_unit_test(pairs_needed_is_the_least_that_suffices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

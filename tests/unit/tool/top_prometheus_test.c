@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prometheus's text of engines' reports. */
+#include "cases.h"
+
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "top_reports.h"
 
@@ -102,8 +98,7 @@ check_prometheus(char *text)
 	return samples;
 }
 
-static void
-prometheus_text_is_valid(void **state)
+TEST(prometheus_text_is_valid)
 {
 	json_t *doc = top_document(top_engine("an\"na\\ \n", 1e9, 7e15), top_engine("bo", 2e9, 5));
 	json_t *none = json_pack("{s:i s:[] s:[{s:s s:s}]}", "schema", 1, "engines", "silent", "path",
@@ -139,8 +134,7 @@ with_lanes(json_t *engine, int messages)
 	return engine;
 }
 
-static void
-lanes_have_a_line_for_each_session(void **state)
+TEST(lanes_have_a_line_for_each_session)
 {
 	json_t *before = top_document(with_lanes(top_engine("anna", 1e9, 1e6), 1000), NULL);
 	json_t *now = top_document(with_lanes(top_engine("anna", 2e9, 2e6), 3000), NULL);
@@ -167,8 +161,7 @@ lanes_have_a_line_for_each_session(void **state)
 	json_decref(before);
 }
 
-static void
-lanes_have_a_line_for_each_label(void **state)
+TEST(lanes_have_a_line_for_each_label)
 {
 	json_t *before = top_document(top_with_labels(top_engine("anna", 1e9, 1e6), "comm d1ce", 1000), NULL);
 	json_t *now = top_document(top_with_labels(top_engine("anna", 2e9, 2e6), "comm d1ce", 3000), NULL);
@@ -200,16 +193,4 @@ lanes_have_a_line_for_each_label(void **state)
 	free(text);
 	json_decref(now);
 	json_decref(before);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prometheus_text_is_valid),
-		cmocka_unit_test(lanes_have_a_line_for_each_session),
-		cmocka_unit_test(lanes_have_a_line_for_each_label),
-	};
-
-	return cmocka_run_group_tests_name("tool/top_prometheus", tests, NULL, NULL);
 }

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tcpx top, as functions of engines' reports: rates, and the view. */
+#include "cases.h"
+
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "measure/top/top_screen.h"
 #include "top_reports.h"
 
-static void
-rates_are_by_the_engines_clock(void **state)
+TEST(rates_are_by_the_engines_clock)
 {
 	json_t *before = top_document(top_engine("anna", 1e9, 1e6), NULL);
 	json_t *now = top_document(top_engine("anna", 3e9, 9e6), NULL);
@@ -34,8 +29,7 @@ rates_are_by_the_engines_clock(void **state)
 	json_decref(before);
 }
 
-static void
-what_is_new_has_no_rate(void **state)
+TEST(what_is_new_has_no_rate)
 {
 	json_t *before = top_document(top_engine("anna", 1e9, 1e6), NULL), *other;
 	json_t *now = top_document(top_engine("zoe", 2e9, 5e6), top_engine("anna", 2e9, 2e6));
@@ -64,15 +58,13 @@ what_is_new_has_no_rate(void **state)
 }
 
 /* Megabits and gigabits of a second, as bytes. */
-static void
-a_link_carries_an_eighth_of_its_bits(void **state)
+TEST(a_link_carries_an_eighth_of_its_bits)
 {
 	static const struct { const char *nic; double Bps; } rows[] = {
 		{ "{\"mbps\":200000,\"gbps\":0}", 25e9 }, { "{\"mbps\":800}", 1e8 },
 		{ "{\"gbps\":200}", 25e9 }, { "{\"mbps\":0,\"gbps\":0}", 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		json_t *nic = json_loads(rows[i].nic, 0, NULL);
 
@@ -82,8 +74,7 @@ a_link_carries_an_eighth_of_its_bits(void **state)
 	}
 }
 
-static void
-counter_that_fell_has_rate_zero(void **state)
+TEST(counter_that_fell_has_rate_zero)
 {
 	json_t *before = top_document(top_engine("anna", 1e9, 9e6), NULL);
 	json_t *now = top_document(top_engine("anna", 2e9, 1e6), NULL);
@@ -94,8 +85,7 @@ counter_that_fell_has_rate_zero(void **state)
 	json_decref(now);
 }
 
-static void
-busiest_stands_first(void **state)
+TEST(busiest_stands_first)
 {
 	json_t *before = top_document(top_engine("calm", 1e9, 0), top_engine("busy", 1e9, 0));
 	json_t *now = top_document(top_engine("calm", 2e9, 1e9), top_engine("busy", 2e9, 8e9));
@@ -121,8 +111,7 @@ busiest_stands_first(void **state)
 	json_decref(now);
 }
 
-static void
-names_cannot_steer_a_terminal(void **state)
+TEST(names_cannot_steer_a_terminal)
 {
 	json_t *doc = top_document(top_engine("\033[2J\nbad\r", 1e9, 1e6), NULL);
 	const json_t *s = top_at(top_at(doc, "engines", 0), "sessions", 0);
@@ -138,8 +127,7 @@ names_cannot_steer_a_terminal(void **state)
 }
 
 /* Figures stand in their columns: beside what fits, and below what does not. */
-static void
-a_channel_has_a_line_if_its_names_fit(void **state)
+TEST(a_channel_has_a_line_if_its_names_fit)
 {
 	json_t *doc = top_document(top_engine("anna", 1e9, 1e6), NULL);
 	json_t *s = (json_t *)top_at(top_at(doc, "engines", 0), "sessions", 0);
@@ -193,8 +181,7 @@ spoil(json_t *o, struct tcpx_rng *rng)
 	}
 }
 
-static void
-nonsense_is_shown_as_nothing(void **state)
+TEST(nonsense_is_shown_as_nothing)
 {
 	struct tcpx_rng rng;
 
@@ -274,8 +261,7 @@ drawn_has(struct top_screen *s, const json_t *doc, const char *wanted)
 	free(text);
 }
 
-static void
-screens_hold_any_number_of_engines(void **state)
+TEST(screens_hold_any_number_of_engines)
 {
 	static const unsigned sizes[][2] = { { 24, 80 }, { 40, 120 }, { 10, 40 }, { 200, 300 } };
 	static const unsigned counts[] = { 0, 1, 2, 21, 22, 300 };
@@ -294,8 +280,7 @@ screens_hold_any_number_of_engines(void **state)
 		}
 }
 
-static void
-a_line_tells_an_engine(void **state)
+TEST(a_line_tells_an_engine)
 {
 	struct top_screen s = { .rows = 24, .columns = 80 };
 	json_t *doc = looked(300);
@@ -308,8 +293,7 @@ a_line_tells_an_engine(void **state)
 	json_decref(doc);
 }
 
-static void
-keys_move_and_open(void **state)
+TEST(keys_move_and_open)
 {
 	struct top_screen s = { .rows = 24, .columns = 120 };
 	json_t *doc = looked(30);
@@ -333,8 +317,7 @@ keys_move_and_open(void **state)
 }
 
 /* A channel that sends nothing is counted, not listed, until asked for. */
-static void
-idle_channels_are_one_line(void **state)
+TEST(idle_channels_are_one_line)
 {
 	struct top_screen s = { .rows = 24, .columns = 80 };
 	json_t *doc = top_document(top_engine("anna", 1e9, 0), NULL), *c;
@@ -350,8 +333,7 @@ idle_channels_are_one_line(void **state)
 	json_decref(doc);
 }
 
-static void
-bytes_are_keys(void **state)
+TEST(bytes_are_keys)
 {
 	static const struct {
 		const char *bytes;
@@ -372,8 +354,7 @@ bytes_are_keys(void **state)
 	}
 }
 
-static void
-what_arrived_changed_has_a_line_of_its_own(void **state)
+TEST(what_arrived_changed_has_a_line_of_its_own)
 {
 	json_t *now = top_document(top_engine("anna", 1e9, 1e6), NULL);
 	char *text = top_text_of(top_format, now);
@@ -386,27 +367,4 @@ what_arrived_changed_has_a_line_of_its_own(void **state)
 	assert_non_null(strstr(text, "  arrived changed: 3 chunks, 0 control frames\n"));
 	free(text);
 	json_decref(now);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_are_by_the_engines_clock),
-		cmocka_unit_test(what_is_new_has_no_rate),
-		cmocka_unit_test(what_arrived_changed_has_a_line_of_its_own),
-		cmocka_unit_test(a_link_carries_an_eighth_of_its_bits),
-		cmocka_unit_test(counter_that_fell_has_rate_zero),
-		cmocka_unit_test(busiest_stands_first),
-		cmocka_unit_test(names_cannot_steer_a_terminal),
-		cmocka_unit_test(a_channel_has_a_line_if_its_names_fit),
-		cmocka_unit_test(nonsense_is_shown_as_nothing),
-		cmocka_unit_test(screens_hold_any_number_of_engines),
-		cmocka_unit_test(a_line_tells_an_engine),
-		cmocka_unit_test(keys_move_and_open),
-		cmocka_unit_test(idle_channels_are_one_line),
-		cmocka_unit_test(bytes_are_keys),
-	};
-
-	return cmocka_run_group_tests_name("tool/top", tests, NULL, NULL);
 }

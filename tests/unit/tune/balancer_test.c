@@ -97,8 +97,7 @@ stop_actor(struct actor *a)
 	rmdir(a->dir);
 }
 
-static void
-its_list_is_merged_and_put_back(void **state)
+TEST_WITH(its_list_is_merged_and_put_back, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	struct actor a = start_actor(812, 900);
@@ -130,8 +129,7 @@ its_list_is_merged_and_put_back(void **state)
 	stop_actor(&a);
 }
 
-static void
-one_that_takes_too_little_is_a_reason_not_to_begin(void **state)
+TEST_WITH(one_that_takes_too_little_is_a_reason_not_to_begin, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	struct actor a = start_actor(812, 8);
@@ -149,8 +147,7 @@ one_that_takes_too_little_is_a_reason_not_to_begin(void **state)
 	stop_actor(&a);
 }
 
-static void
-one_without_a_socket_is_a_reason_not_to_begin(void **state)
+TEST_WITH(one_without_a_socket_is_a_reason_not_to_begin, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -162,8 +159,7 @@ one_without_a_socket_is_a_reason_not_to_begin(void **state)
 	assert_int_equal(b->sim->writes, 0);
 }
 
-static void
-answers_are_read_strictly(void **state)
+TEST(answers_are_read_strictly)
 {
 	static const struct {
 		const char *text;
@@ -187,20 +183,4 @@ answers_are_read_strictly(void **state)
 		if (rows[i].bans)
 			check_text(rows[i].text, bans, rows[i].bans);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(its_list_is_merged_and_put_back, bed_make,
-						bed_remove),
-		cmocka_unit_test_setup_teardown(one_that_takes_too_little_is_a_reason_not_to_begin,
-						bed_make, bed_remove),
-		cmocka_unit_test_setup_teardown(one_without_a_socket_is_a_reason_not_to_begin,
-						bed_make, bed_remove),
-		cmocka_unit_test(answers_are_read_strictly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ remove_machine(void **state)
 	return 0;
 }
 
-static void
-a_tree_is_written_only_if_marked(void **state)
+TEST_WITH(a_tree_is_written_only_if_marked, make_machine, remove_machine)
 {
 	struct tcpx_files f;
 	char text[16];
@@ -62,8 +61,7 @@ a_tree_is_written_only_if_marked(void **state)
 	assert_int_equal(tcpx_files_open("/nonexistent", false, &f), -ENOTDIR);
 }
 
-static void
-nothing_leads_out_of_the_root(void **state)
+TEST_WITH(nothing_leads_out_of_the_root, make_machine, remove_machine)
 {
 	struct tcpx_files f;
 	char path[128];
@@ -80,8 +78,7 @@ nothing_leads_out_of_the_root(void **state)
 	assert_int_equal(st.st_size, 0);
 }
 
-static void
-modes_and_rights_are_told_apart(void **state)
+TEST_WITH(modes_and_rights_are_told_apart, make_machine, remove_machine)
 {
 	struct tcpx_files f;
 	char path[160];
@@ -98,8 +95,7 @@ modes_and_rights_are_told_apart(void **state)
 }
 
 /* The root's run may be a link; the real /run must not be meant by it. */
-static void
-the_journal_stays_in_the_root(void **state)
+TEST_WITH(the_journal_stays_in_the_root, make_machine, remove_machine)
 {
 	char journal[256], lock[256], want[256];
 	struct tcpx_files f;
@@ -120,21 +116,4 @@ the_journal_stays_in_the_root(void **state)
 	assert_int_equal(rmdir(want), 0);
 	fixture_link(&machine, "var/volatile/tcpx-irq", outside);
 	assert_int_equal(tcpx_aff_paths(&f, true, journal, lock, sizeof(lock)), -ENOTDIR);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_tree_is_written_only_if_marked, make_machine,
-						remove_machine),
-		cmocka_unit_test_setup_teardown(nothing_leads_out_of_the_root, make_machine,
-						remove_machine),
-		cmocka_unit_test_setup_teardown(modes_and_rights_are_told_apart, make_machine,
-						remove_machine),
-		cmocka_unit_test_setup_teardown(the_journal_stays_in_the_root, make_machine,
-						remove_machine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 
 #include "tune/facts/genl.h"
 
-static void
-a_request_is_what_the_kernel_wants(void **state)
+TEST(a_request_is_what_the_kernel_wants)
 {
 	struct tcpx_nl r;
 	struct tcpx_nlattrs a, in;
@@ -38,8 +37,7 @@ a_request_is_what_the_kernel_wants(void **state)
 	assert_false(tcpx_nlattr_next(&a));
 }
 
-static void
-a_request_that_does_not_fit_says_so(void **state)
+TEST(a_request_that_does_not_fit_says_so)
 {
 	struct tcpx_nl r;
 	char large[600] = { 0 };
@@ -78,8 +76,7 @@ message(uint8_t *to, uint16_t type, uint32_t seq, uint16_t flags, const void *bo
 	return NLMSG_ALIGN(NLMSG_HDRLEN + len);
 }
 
-static void
-answers_end_as_the_kernel_says(void **state)
+TEST(answers_end_as_the_kernel_says)
 {
 	static const int32_t ok = 0, no = -EOPNOTSUPP, odd = 5;
 	const uint8_t body[] = { 1, 1, 0, 0, 8, 0, 1, 0, 42, 0, 0, 0 };
@@ -108,8 +105,7 @@ answers_end_as_the_kernel_says(void **state)
 	check("cut body", "rc", tcpx_genl_parse(bytes, one - 4, 9, count, NULL), -EBADMSG);
 }
 
-static void
-no_bytes_lead_out_of_them(void **state)
+TEST(no_bytes_lead_out_of_them)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng;
@@ -132,8 +128,7 @@ no_bytes_lead_out_of_them(void **state)
 }
 
 /* The controller is there on every kernel that has generic netlink at all. */
-static void
-the_kernel_answers(void **state)
+TEST(the_kernel_answers)
 {
 	struct tcpx_genl g;
 	int rc = tcpx_genl_open(&g);
@@ -147,18 +142,4 @@ the_kernel_answers(void **state)
 	check("nlctrl again", "family", tcpx_genl_family(&g, "nlctrl"), GENL_ID_CTRL);
 	tcpx_genl_close(&g);
 	tcpx_genl_close(&g);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_is_what_the_kernel_wants),
-		cmocka_unit_test(a_request_that_does_not_fit_says_so),
-		cmocka_unit_test(answers_end_as_the_kernel_says),
-		cmocka_unit_test(no_bytes_lead_out_of_them),
-		cmocka_unit_test(the_kernel_answers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,7 @@ check_end(struct bed *b, int rc, const char *what)
 }
 
 /* One error at each write; then from each write on for ever, so that undoing fails too. */
-static void
-each_error_at_each_write(void **state)
+TEST_WITH(each_error_at_each_write, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	unsigned halves = 0, rolled = 0, done = 0;
@@ -97,8 +96,7 @@ restore_and_tell(struct bed *b)
 }
 
 /* Killed before and after each write of the apply; restored by another process. */
-static void
-killed_at_each_write(void **state)
+TEST_WITH(killed_at_each_write, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	int code = SIM_KILLED;
@@ -125,8 +123,7 @@ killed_at_each_write(void **state)
 }
 
 /* A rollback that is killed, at each of its writes. */
-static void
-killed_while_rolling_back(void **state)
+TEST_WITH(killed_while_rolling_back, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -146,8 +143,7 @@ killed_while_rolling_back(void **state)
 }
 
 /* A restore that is killed is made again. */
-static void
-killed_while_restoring(void **state)
+TEST_WITH(killed_while_restoring, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	int code = SIM_KILLED;
@@ -169,8 +165,7 @@ killed_while_restoring(void **state)
 }
 
 /* Errors of a restore are reported, and a second restore does the rest. */
-static void
-each_error_while_restoring(void **state)
+TEST_WITH(each_error_while_restoring, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -207,8 +202,7 @@ apply_on_a_full_disk(struct bed *b)
 	return rc == 0 ? 0 : rc == -EFBIG && b->outcome == TCPX_AFF_ROLLED_BACK ? 1 : 2;
 }
 
-static void
-a_journal_that_does_not_fit_stops_everything(void **state)
+TEST_WITH(a_journal_that_does_not_fit_stops_everything, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	char draft[128];
@@ -227,21 +221,4 @@ a_journal_that_does_not_fit_stops_everything(void **state)
 		snprintf(draft, sizeof(draft), "%s.new", b->journal);
 		assert_int_not_equal(access(draft, F_OK), 0);
 	}
-}
-
-#define bed_test(f) cmocka_unit_test_setup_teardown(f, bed_make, bed_remove)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		bed_test(each_error_at_each_write),
-		bed_test(killed_at_each_write),
-		bed_test(killed_while_rolling_back),
-		bed_test(killed_while_restoring),
-		bed_test(each_error_while_restoring),
-		bed_test(a_journal_that_does_not_fit_stops_everything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

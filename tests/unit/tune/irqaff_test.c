@@ -30,8 +30,7 @@ read_journal(struct bed *b)
 	return text;
 }
 
-static void
-a_plan_is_applied_and_taken_back(void **state)
+TEST_WITH(a_plan_is_applied_and_taken_back, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	static const enum tcpx_aff_state want[BED_ITEMS] = {
@@ -54,8 +53,7 @@ a_plan_is_applied_and_taken_back(void **state)
 	assert_int_equal(captured_count("\n"), 0);
 }
 
-static void
-restoring_twice_is_restoring_once(void **state)
+TEST_WITH(restoring_twice_is_restoring_once, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	unsigned writes;
@@ -73,8 +71,7 @@ restoring_twice_is_restoring_once(void **state)
 }
 
 /* The vectors fire in between, so the effective CPUs must be brought back, too. */
-static void
-effective_cpus_come_back(void **state)
+TEST_WITH(effective_cpus_come_back, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -91,8 +88,7 @@ effective_cpus_come_back(void **state)
 	assert_int_equal(sim_find(b->sim, 31)->eff, 5); /* idle: it stays where it is */
 }
 
-static void
-a_dry_run_writes_nothing(void **state)
+TEST_WITH(a_dry_run_writes_nothing, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -105,8 +101,7 @@ a_dry_run_writes_nothing(void **state)
 	assert_int_equal(b->items[2].state, TCPX_AFF_MANAGED);
 }
 
-static void
-what_is_there_already_is_not_written(void **state)
+TEST_WITH(what_is_there_already_is_not_written, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -179,8 +174,7 @@ make_wrong(struct bed *b, enum wrong wrong)
 }
 
 /* Each is reported before anything is touched. */
-static void
-what_does_not_fit_is_refused(void **state)
+TEST_WITH(what_does_not_fit_is_refused, bed_make, bed_remove)
 {
 	static const struct {
 		enum tcpx_aff_outcome outcome;
@@ -218,8 +212,7 @@ what_does_not_fit_is_refused(void **state)
 	}
 }
 
-static void
-a_renumbered_vector_is_followed_if_allowed(void **state)
+TEST_WITH(a_renumbered_vector_is_followed_if_allowed, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -236,8 +229,7 @@ a_renumbered_vector_is_followed_if_allowed(void **state)
 	assert_true(bed_is_new(b));
 }
 
-static void
-a_busy_vector_is_tried_again(void **state)
+TEST_WITH(a_busy_vector_is_tried_again, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -256,8 +248,7 @@ a_busy_vector_is_tried_again(void **state)
 	assert_true(bed_is_old(b));
 }
 
-static void
-a_full_cpu_is_replaced_from_the_pool(void **state)
+TEST_WITH(a_full_cpu_is_replaced_from_the_pool, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	struct tcpx_cpuset want;
@@ -293,8 +284,7 @@ a_full_cpu_is_replaced_from_the_pool(void **state)
 }
 
 /* What was accepted and is not there is not called applied. */
-static void
-a_write_that_was_lost_is_noticed(void **state)
+TEST_WITH(a_write_that_was_lost_is_noticed, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -308,8 +298,7 @@ a_write_that_was_lost_is_noticed(void **state)
 	}
 }
 
-static void
-a_managed_vector_with_a_writable_mode_is_skipped(void **state)
+TEST_WITH(a_managed_vector_with_a_writable_mode_is_skipped, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -321,8 +310,7 @@ a_managed_vector_with_a_writable_mode_is_skipped(void **state)
 	assert_int_equal(b->outcome, TCPX_AFF_DONE);
 }
 
-static void
-restoring_reports_what_it_could_not_do(void **state)
+TEST_WITH(restoring_reports_what_it_could_not_do, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -336,8 +324,7 @@ restoring_reports_what_it_could_not_do(void **state)
 	assert_int_equal(tcpx_cpuset_count(&sim_find(b->sim, 34)->mask), 8);
 }
 
-static void
-offline_cpus_are_left_out_of_a_restore(void **state)
+TEST_WITH(offline_cpus_are_left_out_of_a_restore, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	struct tcpx_cpuset want;
@@ -361,8 +348,7 @@ offline_cpus_are_left_out_of_a_restore(void **state)
 	assert_int_equal(b->outcome, TCPX_AFF_DONE);
 }
 
-static void
-a_journal_of_another_boot_is_refused(void **state)
+TEST_WITH(a_journal_of_another_boot_is_refused, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -388,8 +374,7 @@ count_down(void *arg)
 }
 
 /* Asked to stop at any step, it leaves the old state, or the whole new one. */
-static void
-stopping_rolls_back(void **state)
+TEST_WITH(stopping_rolls_back, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	bool done = false;
@@ -410,8 +395,7 @@ stopping_rolls_back(void **state)
 }
 
 /* By its first line, which is what was there before all: so the last is undone first. */
-static void
-what_a_journal_has_twice_becomes_what_it_was_first(void **state)
+TEST_WITH(what_a_journal_has_twice_becomes_what_it_was_first, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	struct sim_irq *v = sim_find(b->sim, 30);
@@ -425,31 +409,4 @@ what_a_journal_has_twice_becomes_what_it_was_first(void **state)
 	assert_int_equal(b->outcome, TCPX_AFF_DONE);
 	assert_int_equal(tcpx_cpuset_first(&v->mask), 2);
 	assert_int_equal(tcpx_cpuset_count(&v->mask), 1);
-}
-
-#define bed_test(f) cmocka_unit_test_setup_teardown(f, bed_make, bed_remove)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		bed_test(a_plan_is_applied_and_taken_back),
-		bed_test(restoring_twice_is_restoring_once),
-		bed_test(effective_cpus_come_back),
-		bed_test(a_dry_run_writes_nothing),
-		bed_test(what_is_there_already_is_not_written),
-		bed_test(what_does_not_fit_is_refused),
-		bed_test(a_renumbered_vector_is_followed_if_allowed),
-		bed_test(a_busy_vector_is_tried_again),
-		bed_test(a_full_cpu_is_replaced_from_the_pool),
-		bed_test(a_write_that_was_lost_is_noticed),
-		bed_test(a_managed_vector_with_a_writable_mode_is_skipped),
-		bed_test(restoring_reports_what_it_could_not_do),
-		bed_test(offline_cpus_are_left_out_of_a_restore),
-		bed_test(a_journal_of_another_boot_is_refused),
-		bed_test(stopping_rolls_back),
-		bed_test(what_a_journal_has_twice_becomes_what_it_was_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ forget(void **state)
 	return 0;
 }
 
-static void
-counts_wrap_or_were_reset(void **state)
+TEST(counts_wrap_or_were_reset)
 {
 	static const struct {
 		uint32_t before, after, delta;
@@ -65,8 +64,7 @@ row_of(long irq)
 	return NULL;
 }
 
-static void
-rows_are_told_apart(void **state)
+TEST_WITH(rows_are_told_apart, NULL, forget)
 {
 	static const struct {
 		long irq;
@@ -97,8 +95,7 @@ rows_are_told_apart(void **state)
 	assert_true(d.seconds > 1.999 && d.seconds < 2.001);
 }
 
-static void
-a_snapshot_does_not_differ_from_itself(void **state)
+TEST_WITH(a_snapshot_does_not_differ_from_itself, NULL, forget)
 {
 	make(&a, "nic e 0 gve\nvector 5 e rx 0 name 1 0-1 0\n",
 	     " CPU0 CPU1\n 5: 1 1 c 1-edge a\n 6: 2 3 c 2-edge b\n", "");
@@ -113,8 +110,7 @@ a_snapshot_does_not_differ_from_itself(void **state)
 	}
 }
 
-static void
-cpus_that_came_or_went_do_not_count(void **state)
+TEST_WITH(cpus_that_came_or_went_do_not_count, NULL, forget)
 {
 	make(&a, "", " CPU0 CPU1 CPU2\n 5: 1 50 100 c 1-edge a\n", "");
 	make(&b, "", " CPU0 CPU2 CPU7\n 5: 4 105 900 c 1-edge a\n", "");
@@ -125,8 +121,7 @@ cpus_that_came_or_went_do_not_count(void **state)
 	check("5", "total", row_of(5)->total, 8);
 }
 
-static void
-vectors_that_were_sent_elsewhere_are_told(void **state)
+TEST_WITH(vectors_that_were_sent_elsewhere_are_told, NULL, forget)
 {
 	make(&a, "nic e 0 gve\nvector 5 e rx 0 name 1 0-1 0\nvector 6 e tx 0 name 1 0 0\n"
 	     "vector 7 e tx 1 name 1 - 0\n", " CPU0\n 5: 1 c 1-edge a\n 6: 1 c 2-edge b\n"
@@ -142,8 +137,7 @@ vectors_that_were_sent_elsewhere_are_told(void **state)
 	check("5", "queue", row_of(5)->vector->queue, 0);
 }
 
-static void
-softirqs_and_times_are_compared(void **state)
+TEST_WITH(softirqs_and_times_are_compared, NULL, forget)
 {
 	make(&a, "", " CPU0 CPU1\n 5: 1 1 c 1-edge a\n", "table softirqs 32\n CPU0 CPU1\n"
 	     "NET_RX: 1 4294967295\ntable stat 29\ncpu0 1 2 3 100\ncpu1 1 2 3 90\n");
@@ -159,8 +153,7 @@ softirqs_and_times_are_compared(void **state)
 	check("idle", "ticks", d.times[0].ticks[TCPX_CPU_IDLE], 0); /* it went back */
 }
 
-static void
-other_boots_and_times_are_refused(void **state)
+TEST_WITH(other_boots_and_times_are_refused, NULL, forget)
 {
 	make(&a, "boot x\nmono 5 6\n", " CPU0\n", "");
 	make(&b, "boot y\nmono 7 8\n", " CPU0\n", "");
@@ -171,20 +164,4 @@ other_boots_and_times_are_refused(void **state)
 	make(&b, "boot x\nmono 1 2\n", " CPU0\n", "");
 	check("order", "rc", tcpx_irqdiff_make(&a, &b, &d), -EINVAL);
 	check("order", "said", captured_count("older"), 1);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_wrap_or_were_reset),
-		cmocka_unit_test_teardown(rows_are_told_apart, forget),
-		cmocka_unit_test_teardown(a_snapshot_does_not_differ_from_itself, forget),
-		cmocka_unit_test_teardown(cpus_that_came_or_went_do_not_count, forget),
-		cmocka_unit_test_teardown(vectors_that_were_sent_elsewhere_are_told, forget),
-		cmocka_unit_test_teardown(softirqs_and_times_are_compared, forget),
-		cmocka_unit_test_teardown(other_boots_and_times_are_refused, forget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

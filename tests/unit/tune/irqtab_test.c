@@ -31,8 +31,7 @@ static const char plain[] =
 	"ERR:          5\n"
 	"MIS:          0\n";
 
-static void
-a_plain_table_is_read(void **state)
+TEST_WITH(a_plain_table_is_read, NULL, forget)
 {
 	const struct tcpx_irq_row *row;
 
@@ -59,8 +58,7 @@ a_plain_table_is_read(void **state)
 	check("ERR", "total", tcpx_irq_row_total(tcpx_irqtab_label(&tab, "ERR")), 5);
 }
 
-static void
-what_stands_behind_the_counts_differs_by_machine(void **state)
+TEST(what_stands_behind_the_counts_differs_by_machine)
 {
 	static const struct {
 		const char *tail, *chip, *hwirq, *names;
@@ -91,8 +89,7 @@ what_stands_behind_the_counts_differs_by_machine(void **state)
 	}
 }
 
-static void
-rows_that_make_no_sense_are_left_out(void **state)
+TEST_WITH(rows_that_make_no_sense_are_left_out, NULL, forget)
 {
 	static const struct {
 		const char *name, *row;
@@ -132,8 +129,7 @@ rows_that_make_no_sense_are_left_out(void **state)
 	check_text("the first counts", tab.row[0].names, "a");
 }
 
-static void
-tables_without_a_header_are_refused(void **state)
+TEST(tables_without_a_header_are_refused)
 {
 	static const char *const texts[] = {
 		"", "\n", "CPU0", "  \n 5: 1 2\n", "CPU\n", "CPUx\n", "CPU0 CPU0\n", "CPU1 CPU0\n",
@@ -145,8 +141,7 @@ tables_without_a_header_are_refused(void **state)
 		check(texts[i], "rc", parse(texts[i]), -EINVAL);
 }
 
-static void
-nul_bytes_end_a_line_only(void **state)
+TEST_WITH(nul_bytes_end_a_line_only, NULL, forget)
 {
 	static const char text[] = " CPU0\n 5: 1 X\0 1-edge a\n 6: 2 X 1-edge b\n";
 
@@ -155,8 +150,7 @@ nul_bytes_end_a_line_only(void **state)
 	check_text("6", tcpx_irqtab_find(&tab, 6)->names, "b");
 }
 
-static void
-rows_are_found_by_number_in_any_order(void **state)
+TEST_WITH(rows_are_found_by_number_in_any_order, NULL, forget)
 {
 	assert_int_equal(parse(" CPU0\nNMI: 4\n 300: 3 X 1-edge c\n 7: 1 X 1-edge a\n"
 			       " 20: 2 X 1-edge b\n"), 0);
@@ -166,8 +160,7 @@ rows_are_found_by_number_in_any_order(void **state)
 	check_text("last", tab.row[3].label, "NMI");
 }
 
-static void
-thousands_of_cpus_fit(void **state)
+TEST_WITH(thousands_of_cpus_fit, NULL, forget)
 {
 	enum { CPUS = 4096, ROWS = 20 };
 	size_t cap = (size_t)CPUS * 12 * (ROWS + 1) + 4096, at = 0;
@@ -192,8 +185,7 @@ thousands_of_cpus_fit(void **state)
 }
 
 /* Wherever a table is cut, what is read is a part of the whole one. */
-static void
-a_cut_table_never_lies(void **state)
+TEST(a_cut_table_never_lies)
 {
 	struct tcpx_irqtab whole;
 
@@ -214,21 +206,4 @@ a_cut_table_never_lies(void **state)
 		tcpx_irqtab_fini(&tab);
 	}
 	tcpx_irqtab_fini(&whole);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_plain_table_is_read, forget),
-		cmocka_unit_test(what_stands_behind_the_counts_differs_by_machine),
-		cmocka_unit_test_teardown(rows_that_make_no_sense_are_left_out, forget),
-		cmocka_unit_test(tables_without_a_header_are_refused),
-		cmocka_unit_test_teardown(nul_bytes_end_a_line_only, forget),
-		cmocka_unit_test_teardown(rows_are_found_by_number_in_any_order, forget),
-		cmocka_unit_test_teardown(thousands_of_cpus_fit, forget),
-		cmocka_unit_test(a_cut_table_never_lies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@ verify(struct bed *b)
 	return good;
 }
 
-static void
-each_state_is_told(void **state)
+TEST_WITH(each_state_is_told, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	unsigned writes;
@@ -47,8 +46,7 @@ each_state_is_told(void **state)
 }
 
 /* The kernel programs one of several CPUs. */
-static void
-any_cpu_of_the_plan_is_good(void **state)
+TEST_WITH(any_cpu_of_the_plan_is_good, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -62,8 +60,7 @@ any_cpu_of_the_plan_is_good(void **state)
 }
 
 /* One interrupt on the old CPU belongs to a move; two do not. */
-static void
-interrupts_elsewhere_are_counted(void **state)
+TEST_WITH(interrupts_elsewhere_are_counted, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -91,8 +88,7 @@ interrupts_elsewhere_are_counted(void **state)
 }
 
 /* Something that moves a vector and back between two looks is seen in the counts. */
-static void
-a_vector_that_fires_elsewhere_is_off_plan(void **state)
+TEST_WITH(a_vector_that_fires_elsewhere_is_off_plan, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -110,8 +106,7 @@ a_vector_that_fires_elsewhere_is_off_plan(void **state)
 	assert_int_equal(b->items[0].state, TCPX_AFF_OFF_PLAN);
 }
 
-static void
-irqbalance_is_drift(void **state)
+TEST_WITH(irqbalance_is_drift, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 
@@ -132,8 +127,7 @@ at_once(void *arg)
 	return true;
 }
 
-static void
-waiting_can_be_stopped(void **state)
+TEST_WITH(waiting_can_be_stopped, bed_make, bed_remove)
 {
 	struct bed *b = *state;
 	bool good = true;
@@ -142,21 +136,4 @@ waiting_can_be_stopped(void **state)
 	b->opts.settle_ms = 1u << 30;
 	assert_int_equal(tcpx_aff_verify(&b->files, b->items, BED_ITEMS, &b->opts, &good), -EINTR);
 	assert_false(good);
-}
-
-#define bed_test(f) cmocka_unit_test_setup_teardown(f, bed_make, bed_remove)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		bed_test(each_state_is_told),
-		bed_test(any_cpu_of_the_plan_is_good),
-		bed_test(interrupts_elsewhere_are_counted),
-		bed_test(a_vector_that_fires_elsewhere_is_off_plan),
-		bed_test(irqbalance_is_drift),
-		bed_test(waiting_can_be_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

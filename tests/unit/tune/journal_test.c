@@ -19,8 +19,7 @@ static const char good[] =
 	"end 4\n"
 	"state applied\n";
 
-static void
-text_is_read_and_written(void **state)
+TEST(text_is_read_and_written)
 {
 	struct tcpx_journal j;
 	char why[128], *text;
@@ -43,8 +42,7 @@ text_is_read_and_written(void **state)
 }
 
 /* Any beginning of a journal is refused, but for the states behind "end". */
-static void
-what_was_cut_off_is_refused(void **state)
+TEST(what_was_cut_off_is_refused)
 {
 	const char *end = strstr(good, "state ");
 	char text[sizeof(good)], why[128];
@@ -67,8 +65,7 @@ what_was_cut_off_is_refused(void **state)
 
 #define HEAD "tcpx-irq-journal 1\nboot 1-2\ntime 1\n"
 
-static void
-bad_lines_are_refused(void **state)
+TEST(bad_lines_are_refused)
 {
 	static const struct {
 		const char *text, *says;
@@ -118,8 +115,7 @@ bad_lines_are_refused(void **state)
 }
 
 /* Bytes changed at random: refused, or the same when written and read again. */
-static void
-random_bytes_do_no_harm(void **state)
+TEST(random_bytes_do_no_harm)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -215,8 +211,7 @@ __wrap_rename(const char *from, const char *to)
 
 /* Its bytes before its name, and its name before any mask is written: else a machine that stops
  * has masks that nothing remembers. */
-static void
-the_disk_has_a_journal_when_it_is_stored(void **state)
+TEST_WITH(the_disk_has_a_journal_when_it_is_stored, make_place, remove_place)
 {
 	struct place *p = *state;
 	struct tcpx_journal j;
@@ -229,8 +224,7 @@ the_disk_has_a_journal_when_it_is_stored(void **state)
 	tcpx_journal_fini(&j);
 }
 
-static void
-a_disk_that_takes_no_journal_is_an_error(void **state)
+TEST_WITH(a_disk_that_takes_no_journal_is_an_error, make_place, remove_place)
 {
 	struct place *p = *state;
 	struct tcpx_journal j, back;
@@ -249,8 +243,7 @@ a_disk_that_takes_no_journal_is_an_error(void **state)
 	tcpx_journal_fini(&j);
 }
 
-static void
-files_are_stored_and_loaded(void **state)
+TEST_WITH(files_are_stored_and_loaded, make_place, remove_place)
 {
 	struct place *p = *state;
 	struct tcpx_journal j, back;
@@ -273,8 +266,7 @@ files_are_stored_and_loaded(void **state)
 	assert_int_equal(captured_count("\n"), 0);
 }
 
-static void
-files_of_others_are_refused(void **state)
+TEST_WITH(files_of_others_are_refused, make_place, remove_place)
 {
 	struct place *p = *state;
 	struct tcpx_journal j;
@@ -302,8 +294,7 @@ files_of_others_are_refused(void **state)
 	}
 }
 
-static void
-a_link_is_not_written_through(void **state)
+TEST_WITH(a_link_is_not_written_through, make_place, remove_place)
 {
 	struct place *p = *state;
 	struct tcpx_journal j;
@@ -319,27 +310,4 @@ a_link_is_not_written_through(void **state)
 	assert_int_equal(lstat(p->path, &st), 0);
 	assert_true(S_ISREG(st.st_mode));
 	assert_int_not_equal(lstat(p->other, &st), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_read_and_written),
-		cmocka_unit_test(what_was_cut_off_is_refused),
-		cmocka_unit_test(bad_lines_are_refused),
-		cmocka_unit_test(random_bytes_do_no_harm),
-		cmocka_unit_test_setup_teardown(the_disk_has_a_journal_when_it_is_stored, make_place,
-						remove_place),
-		cmocka_unit_test_setup_teardown(a_disk_that_takes_no_journal_is_an_error, make_place,
-						remove_place),
-		cmocka_unit_test_setup_teardown(files_are_stored_and_loaded, make_place,
-						remove_place),
-		cmocka_unit_test_setup_teardown(files_of_others_are_refused, make_place,
-						remove_place),
-		cmocka_unit_test_setup_teardown(a_link_is_not_written_through, make_place,
-						remove_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

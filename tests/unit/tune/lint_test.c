@@ -27,8 +27,7 @@ unload(void **state)
 	return 0;
 }
 
-static void
-what_is_published_has_notes_alone(void **state)
+TEST(what_is_published_has_notes_alone)
 {
 	struct tcpx_lint lint;
 
@@ -52,8 +51,7 @@ has(const struct tcpx_lint *lint, const char *id, const char *nic, const char *s
 	return false;
 }
 
-static void
-each_finding_is_found(void **state)
+TEST(each_finding_is_found)
 {
 	static const struct {
 		const char *tx, *rx, *id, *nic, *says;
@@ -96,8 +94,7 @@ each_finding_is_found(void **state)
 	}
 }
 
-static void
-narrowed_machines_are_seen(void **state)
+TEST(narrowed_machines_are_seen)
 {
 	static const char spec[] = "cores 0 0-7\nnic e node 0\nallowed 0-5\nisolated 5\n";
 	struct tcpx_machine m;
@@ -112,8 +109,7 @@ narrowed_machines_are_seen(void **state)
 	tcpx_machine_fini(&m);
 }
 
-static void
-an_unknown_machine_is_no_reason_to_complain(void **state)
+TEST(an_unknown_machine_is_no_reason_to_complain)
 {
 	struct tcpx_lint lint;
 
@@ -125,12 +121,5 @@ an_unknown_machine_is_no_reason_to_complain(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_published_has_notes_alone),
-		cmocka_unit_test(each_finding_is_found),
-		cmocka_unit_test(narrowed_machines_are_seen),
-		cmocka_unit_test(an_unknown_machine_is_no_reason_to_complain),
-	};
-
-	return cmocka_run_group_tests_name("host/lint", tests, load, unload);
+	return run_cases(load, unload);
 }

@@ -8,8 +8,7 @@
 
 #include "tune/facts/nicset.h"
 
-static void
-every_setting_has_a_name_of_its_own(void **state)
+TEST(every_setting_has_a_name_of_its_own)
 {
 	for (unsigned i = 0; i < TCPX_NICSETS; i++)
 		for (unsigned j = 0; j < i; j++)
@@ -17,8 +16,7 @@ every_setting_has_a_name_of_its_own(void **state)
 	check_text("none", tcpx_nicset_name(TCPX_NICSETS), "?");
 }
 
-static void
-the_loopback_has_features_and_no_rings(void **state)
+TEST(the_loopback_has_features_and_no_rings)
 {
 	struct tcpx_maybe set[TCPX_NICSETS];
 	struct tcpx_asker a;
@@ -40,8 +38,7 @@ the_loopback_has_features_and_no_rings(void **state)
 }
 
 /* Both ways agree where both have a value. */
-static void
-without_netlink_there_is_ioctl(void **state)
+TEST(without_netlink_there_is_ioctl)
 {
 	struct tcpx_maybe by_netlink[TCPX_NICSETS], by_ioctl[TCPX_NICSETS];
 	struct if_nameindex *nics = if_nameindex();
@@ -72,8 +69,7 @@ without_netlink_there_is_ioctl(void **state)
 }
 
 /* The attributes are those of linux/ethtool_netlink.h, by number: headers may be older than the kernel. */
-static void
-each_number_of_an_answer_is_one_setting(void **state)
+TEST(each_number_of_an_answer_is_one_setting)
 {
 	enum { RINGS_GET = 15, CHANNELS_GET = 17, COALESCE_GET = 19, ATTRS = 24 };
 	static const struct {
@@ -121,8 +117,7 @@ each_number_of_an_answer_is_one_setting(void **state)
 		check_text(tcpx_nicset_name(i), set[i].why, "unknown");
 }
 
-static void
-who_cannot_ask_says_so(void **state)
+TEST(who_cannot_ask_says_so)
 {
 	struct tcpx_asker a = { .genl.fd = -1, .ioctl_fd = -1, .ethtool = -ENOSYS,
 				.netdev = -ENOSYS };
@@ -131,18 +126,4 @@ who_cannot_ask_says_so(void **state)
 	tcpx_nicset_read(NULL, &a, "lo", 1, set);
 	check_text("GRO", set[TCPX_NICSET_GRO].why, "the kernel cannot be asked");
 	assert_int_equal(tcpx_asker_netdev(&a, TCPX_NETDEV_QUEUE_GET, 1, NULL, NULL), -ENOSYS);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_setting_has_a_name_of_its_own),
-		cmocka_unit_test(the_loopback_has_features_and_no_rings),
-		cmocka_unit_test(without_netlink_there_is_ioctl),
-		cmocka_unit_test(each_number_of_an_answer_is_one_setting),
-		cmocka_unit_test(who_cannot_ask_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,7 @@
 
 #include "tune/record/nicstat.h"
 
-static void
-counters_of_nics(void **state)
+TEST(counters_of_nics)
 {
 	struct tcpx_nicstat *stats;
 	struct tcpx_asker asker;
@@ -38,14 +37,4 @@ counters_of_nics(void **state)
 	free(stats);
 	tcpx_asker_close(&asker);
 	rig_free(&rig);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counters_of_nics),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,7 @@ take_back_own(void **state)
 	return tcpx_pin_thread(0, &own, &pin);
 }
 
-static void
-what_cannot_be_had_is_told(void **state)
+TEST_WITH(what_cannot_be_had_is_told, remember_own, take_back_own)
 {
 	struct tcpx_pin pin = { 0 };
 	struct tcpx_cpuset want;
@@ -48,8 +47,7 @@ what_cannot_be_had_is_told(void **state)
 	assert_int_equal(tcpx_pin_thread(0, &want, &pin), -EINVAL);
 }
 
-static void
-rules_are_read(void **state)
+TEST(rules_are_read)
 {
 	static const struct {
 		const char *text;
@@ -83,8 +81,7 @@ worker(void *arg)
 }
 
 /* A name may hold what the kernel's files use as marks. */
-static void
-threads_are_found_by_name(void **state)
+TEST_WITH(threads_are_found_by_name, remember_own, take_back_own)
 {
 	static char names[3][16] = { "w) x(0", "w) x(1", "other" };
 	struct tcpx_pin_rule rules[2];
@@ -126,18 +123,4 @@ threads_are_found_by_name(void **state)
 	for (int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
 	assert_int_equal(tcpx_pin_process(0x7ffffff0, rules, 1, &pins, &count), -ESRCH);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_told, remember_own,
-						take_back_own),
-		cmocka_unit_test(rules_are_read),
-		cmocka_unit_test_setup_teardown(threads_are_found_by_name, remember_own,
-						take_back_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,8 +285,7 @@ random_options(struct tcpx_rng *rng, const struct draft *d)
 	return o;
 }
 
-static void
-every_plan_keeps_its_promises(void **state)
+TEST(every_plan_keeps_its_promises)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -323,8 +322,7 @@ every_plan_keeps_its_promises(void **state)
 }
 
 /* 8, 9: a plan says nothing of what is in force, so that the second one is of the same facts. */
-static void
-the_order_of_the_input_does_not_matter(void **state)
+TEST(the_order_of_the_input_does_not_matter)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -364,8 +362,7 @@ renumber(const struct draft *from, const struct draft *to, int cpu)
 
 /* 10: by shifting, and by other numbers for siblings. Not for policies that depend
  * on CPU numbers. */
-static void
-renumbering_cpus_renumbers_the_plan(void **state)
+TEST(renumbering_cpus_renumbers_the_plan)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -405,8 +402,7 @@ renumbering_cpus_renumbers_the_plan(void **state)
 }
 
 /* 12, for every size up to where nothing new happens. */
-static void
-more_cores_never_mean_fewer_workers(void **state)
+TEST(more_cores_never_mean_fewer_workers)
 {
 	for (unsigned world = 0; world < 64; world++) {
 		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
@@ -436,8 +432,7 @@ more_cores_never_mean_fewer_workers(void **state)
 }
 
 /* 13 */
-static void
-a_lost_cpu_is_its_own_groups_matter(void **state)
+TEST(a_lost_cpu_is_its_own_groups_matter)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
@@ -466,18 +461,4 @@ a_lost_cpu_is_its_own_groups_matter(void **state)
 		}
 		tcpx_machine_fini(&m);
 	}
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_plan_keeps_its_promises),
-		cmocka_unit_test(the_order_of_the_input_does_not_matter),
-		cmocka_unit_test(renumbering_cpus_renumbers_the_plan),
-		cmocka_unit_test(more_cores_never_mean_fewer_workers),
-		cmocka_unit_test(a_lost_cpu_is_its_own_groups_matter),
-	};
-
-	return cmocka_run_group_tests_name("tune/plan_rules", tests, NULL, NULL);
 }

@@ -56,8 +56,7 @@ check_irqs(const char *what, const struct tcpx_plan *p, const char *nic, const c
 	check_list(name, &set, want);
 }
 
-static void
-a3_high_is_as_published(void **state)
+TEST(a3_high_is_as_published)
 {
 	struct tcpx_plan p = a3_high(&TCPX_PLAN_DEFAULTS);
 	char *text;
@@ -84,8 +83,7 @@ a3_high_is_as_published(void **state)
 	tcpx_plan_fini(&p);
 }
 
-static void
-policies_on_a3_high(void **state)
+TEST(policies_on_a3_high)
 {
 	static const struct {
 		enum tcpx_irq_policy policy;
@@ -113,8 +111,7 @@ policies_on_a3_high(void **state)
 	}
 }
 
-static void
-slurm_without_smt_is_as_published(void **state)
+TEST(slurm_without_smt_is_as_published)
 {
 	static const char spec[] =
 		"cores 0 0-51\ncores 1 52-103\n"
@@ -158,8 +155,7 @@ slurm_without_smt_is_as_published(void **state)
 #define EPYC "cores 0 0-15/128-143 l3 0/8\ncores 1 16-31/144-159 l3 2/8\n"                    \
 	"nic e0 node 1 rx 63\nnic e1 node 1 rx 63\ngpu 0 node 1\ngpu 1 node 1\n"
 
-static void
-other_machines_are_as_in_the_table(void **state)
+TEST(other_machines_are_as_in_the_table)
 {
 	static const struct {
 		const char *name, *spec;
@@ -216,8 +212,7 @@ other_machines_are_as_in_the_table(void **state)
 	}
 }
 
-static void
-options_do_what_they_say(void **state)
+TEST(options_do_what_they_say)
 {
 	static const struct { int head, tail; const char *heads, *tails; } shrunk[] = {
 		{ 2, 2, "0-1", "4" }, { 3, 1, "0-1", "4" }, { 1, 3, "0", "3-4" },
@@ -276,13 +271,11 @@ options_do_what_they_say(void **state)
 }
 
 /* A NIC's queues follow those of the NICs before it, each kind behind its own. */
-static void
-queues_of_either_kind_are_counted_alone(void **state)
+TEST(queues_of_either_kind_are_counted_alone)
 {
 	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
 	struct tcpx_plan p;
 
-	(void)state;
 	o.policy = TCPX_IRQ_COLOCATE;
 	o.head = o.tail = 0;
 	o.first_threads = true;
@@ -296,8 +289,7 @@ queues_of_either_kind_are_counted_alone(void **state)
 	tcpx_plan_fini(&p);
 }
 
-static void
-what_cannot_be_planned_is_said_once(void **state)
+TEST(what_cannot_be_planned_is_said_once)
 {
 	static const struct {
 		const char *spec, *nics, *says;
@@ -331,8 +323,7 @@ what_cannot_be_planned_is_said_once(void **state)
 	tcpx_log_sink(NULL, NULL);
 }
 
-static void
-texts_have_their_parts(void **state)
+TEST(texts_have_their_parts)
 {
 	struct tcpx_plan p = a3_high(&TCPX_PLAN_DEFAULTS);
 	struct tcpx_cpuset xps;
@@ -364,21 +355,4 @@ texts_have_their_parts(void **state)
 	tcpx_plan_xps(&p, &p.nics[0], 15, &xps);
 	check_list("XPS of queue 15", &xps, "113");
 	tcpx_plan_fini(&p);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a3_high_is_as_published),
-		cmocka_unit_test(policies_on_a3_high),
-		cmocka_unit_test(slurm_without_smt_is_as_published),
-		cmocka_unit_test(other_machines_are_as_in_the_table),
-		cmocka_unit_test(options_do_what_they_say),
-		cmocka_unit_test(queues_of_either_kind_are_counted_alone),
-		cmocka_unit_test(what_cannot_be_planned_is_said_once),
-		cmocka_unit_test(texts_have_their_parts),
-	};
-
-	return cmocka_run_group_tests_name("tune/plan", tests, NULL, NULL);
 }

@@ -4,8 +4,7 @@
 
 #include "tune/facts/irqtab.h"
 
-static void
-times_are_of_single_cpus(void **state)
+TEST(times_are_of_single_cpus)
 {
 	struct tcpx_cpu_times *times;
 	unsigned count;
@@ -23,8 +22,7 @@ times_are_of_single_cpus(void **state)
 	free(times);
 }
 
-static void
-bad_times_are_left_out(void **state)
+TEST(bad_times_are_left_out)
 {
 	static const char *const texts[] = {
 		"", "\n", "cpu", "cpu 1 2 3 4\n", "cpu0", "cpu0 1 2 3\n", "cpu9999 1 2 3 4\n",
@@ -43,15 +41,4 @@ bad_times_are_left_out(void **state)
 					      &times, &count), 0);
 	check("order", "count", count, 1);
 	free(times);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_are_of_single_cpus),
-		cmocka_unit_test(bad_times_are_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

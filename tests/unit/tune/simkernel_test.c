@@ -17,8 +17,7 @@ make_sim(void **state)
 	return 0;
 }
 
-static void
-lists_are_taken_and_refused(void **state)
+TEST_WITH(lists_are_taken_and_refused, make_sim, NULL)
 {
 	static const struct {
 		const char *text;
@@ -61,8 +60,7 @@ lists_are_taken_and_refused(void **state)
 	assert_int_equal(f.ops->write(&f, "proc/irq/77/smp_affinity_list", "0"), -ENOENT);
 }
 
-static void
-masks_are_taken_and_refused(void **state)
+TEST_WITH(masks_are_taken_and_refused, make_sim, NULL)
 {
 	static const struct {
 		const char *text;
@@ -81,8 +79,7 @@ masks_are_taken_and_refused(void **state)
 
 /* The table of four moves: asked for at once, effective after the next interrupt, which
  * still goes to the old CPU. */
-static void
-what_is_written_waits_for_an_interrupt(void **state)
+TEST_WITH(what_is_written_waits_for_an_interrupt, make_sim, NULL)
 {
 	struct tcpx_files f = sim_files(&sim);
 	struct sim_irq *v = sim_find(&sim, 38);
@@ -99,8 +96,7 @@ what_is_written_waits_for_an_interrupt(void **state)
 	assert_int_equal(v->eff, 0); /* a wide mask leaves it where it is */
 }
 
-static void
-the_kth_write_fails(void **state)
+TEST_WITH(the_kth_write_fails, make_sim, NULL)
 {
 	struct tcpx_files f = sim_files(&sim);
 
@@ -110,17 +106,4 @@ the_kth_write_fails(void **state)
 	assert_int_equal(f.ops->write(&f, "proc/irq/38/smp_affinity_list", "1"), -ENOSPC);
 	assert_true(tcpx_cpuset_has(&sim_find(&sim, 38)->mask, 0));
 	assert_int_equal(f.ops->write(&f, "proc/irq/38/smp_affinity_list", "1"), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(lists_are_taken_and_refused, make_sim),
-		cmocka_unit_test_setup(masks_are_taken_and_refused, make_sim),
-		cmocka_unit_test_setup(what_is_written_waits_for_an_interrupt, make_sim),
-		cmocka_unit_test_setup(the_kth_write_fails, make_sim),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

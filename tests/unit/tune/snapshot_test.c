@@ -9,8 +9,7 @@
 #define HEAD "tcpx-irq-snapshot 1\n"
 #define TABLE "table interrupts 26\n CPU0\n 5: 1 chip 1-edge a\n"
 
-static void
-a_snapshot_reads_back_the_same(void **state)
+TEST(a_snapshot_reads_back_the_same)
 {
 	static const char *const names[] = { "a3-high", "mlx5", "virtio-2cpu" };
 
@@ -40,8 +39,7 @@ a_snapshot_reads_back_the_same(void **state)
 	}
 }
 
-static void
-counts_are_those_of_the_tree(void **state)
+TEST(counts_are_those_of_the_tree)
 {
 	const struct tcpx_snap_vector *v;
 	struct tcpx_snapshot snap;
@@ -67,8 +65,7 @@ counts_are_those_of_the_tree(void **state)
 	rig_free(&rig);
 }
 
-static void
-a_machine_without_counts_has_no_snapshot(void **state)
+TEST(a_machine_without_counts_has_no_snapshot)
 {
 	struct tcpx_snapshot snap;
 	struct rig rig;
@@ -115,8 +112,7 @@ static const struct {
 	{ "affinity", HEAD "nic e 0 gve\nvector 5 e rx 0 name 1 x 0\n", "a vector is" },
 };
 
-static void
-spoilt_files_are_refused_with_their_line(void **state)
+TEST(spoilt_files_are_refused_with_their_line)
 {
 	struct tcpx_snapshot snap;
 
@@ -130,8 +126,7 @@ spoilt_files_are_refused_with_their_line(void **state)
 	}
 }
 
-static void
-unknown_and_empty_differ(void **state)
+TEST(unknown_and_empty_differ)
 {
 	static const char text[] = HEAD "\nnic e -1 -\nvector 5 e rx 0 name 0 - none\n" TABLE;
 	struct tcpx_snapshot snap;
@@ -144,8 +139,7 @@ unknown_and_empty_differ(void **state)
 	tcpx_snapshot_fini(&snap);
 }
 
-static void
-a_snapshot_cut_anywhere_is_refused(void **state)
+TEST(a_snapshot_cut_anywhere_is_refused)
 {
 	static const char text[] = HEAD "boot x\nnic e 0 gve\n" TABLE;
 	struct tcpx_snapshot snap;
@@ -156,19 +150,4 @@ a_snapshot_cut_anywhere_is_refused(void **state)
 	assert_int_equal(tcpx_snapshot_parse(text, strlen(text), "FILE", &snap), 0);
 	tcpx_snapshot_fini(&snap);
 	check("no file", "rc", tcpx_snapshot_load("/nowhere/at/all", &snap), -ENOENT);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_snapshot_reads_back_the_same),
-		cmocka_unit_test(counts_are_those_of_the_tree),
-		cmocka_unit_test(a_machine_without_counts_has_no_snapshot),
-		cmocka_unit_test(spoilt_files_are_refused_with_their_line),
-		cmocka_unit_test(unknown_and_empty_differ),
-		cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include "host/host.h"
 #include "tune/facts/text.h"
 
-static void
-names_end_with_two_nuls_or_do_not_fit(void **state)
+TEST(names_end_with_two_nuls_or_do_not_fit)
 {
 	static const char want[] = "a\0bc\0";
 	struct fixture f;
@@ -25,14 +24,4 @@ names_end_with_two_nuls_or_do_not_fit(void **state)
 	assert_int_equal(tcpx_host_text_read(f.root, "dir/a", buf, sizeof(buf)), 3);
 	check_text("text", buf, "one");
 	fixture_fini(&f);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_end_with_two_nuls_or_do_not_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,7 @@
 
 #include "tune/record/snapshot.h"
 
-static void
-thousands_of_cpus_are_read(void **state)
+TEST(thousands_of_cpus_are_read)
 {
 	struct tcpx_snapshot snap;
 	struct rig rig;
@@ -24,14 +23,4 @@ thousands_of_cpus_are_read(void **state)
 	assert_int_equal(snap.vector_count, 2 * 129);
 	tcpx_snapshot_fini(&snap);
 	rig_free(&rig);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(thousands_of_cpus_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

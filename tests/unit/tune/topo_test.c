@@ -7,8 +7,7 @@
 
 #include "tune/record/snapshot.h"
 
-static void
-every_spec_reads_back(void **state)
+TEST(every_spec_reads_back)
 {
 	static const char *const names[] = { "a3-high", "a3-mega", "slurm-smt-off", "epyc-nps4",
 					     "mlx5", "ena", "virtio-2cpu", "nothing" };
@@ -23,8 +22,7 @@ every_spec_reads_back(void **state)
 	}
 }
 
-static void
-cores_are_siblings_and_share_caches(void **state)
+TEST(cores_are_siblings_and_share_caches)
 {
 	struct rig rig;
 
@@ -40,8 +38,7 @@ cores_are_siblings_and_share_caches(void **state)
 	rig_free(&rig);
 }
 
-static void
-a_core_has_the_package_of_its_cpus(void **state)
+TEST(a_core_has_the_package_of_its_cpus)
 {
 	struct tcpx_topo *topo;
 	struct fixture tree;
@@ -65,8 +62,7 @@ a_core_has_the_package_of_its_cpus(void **state)
 	fixture_fini(&tree);
 }
 
-static void
-devices_are_as_far_apart_as_their_paths(void **state)
+TEST(devices_are_as_far_apart_as_their_paths)
 {
 	static const struct {
 		const char *nic;
@@ -94,8 +90,7 @@ devices_are_as_far_apart_as_their_paths(void **state)
 	rig_free(&rig);
 }
 
-static void
-each_vector_tells_how_it_is_known(void **state)
+TEST(each_vector_tells_how_it_is_known)
 {
 	const struct tcpx_topo_nic *nic;
 	const struct tcpx_nic_vector *v;
@@ -121,8 +116,7 @@ each_vector_tells_how_it_is_known(void **state)
 	rig_free(&rig);
 }
 
-static void
-a_managed_vector_is_not_to_be_moved(void **state)
+TEST(a_managed_vector_is_not_to_be_moved)
 {
 	struct rig rig;
 
@@ -133,8 +127,7 @@ a_managed_vector_is_not_to_be_moved(void **state)
 	rig_free(&rig);
 }
 
-static void
-what_is_not_known_says_why(void **state)
+TEST(what_is_not_known_says_why)
 {
 	const struct tcpx_topo_nic *nic;
 	struct rig rig;
@@ -161,8 +154,7 @@ what_is_not_known_says_why(void **state)
 	rig_free(&rig);
 }
 
-static void
-tasks_that_matter_are_found(void **state)
+TEST(tasks_that_matter_are_found)
 {
 	struct rig rig;
 
@@ -182,8 +174,7 @@ tasks_that_matter_are_found(void **state)
 	rig_free(&rig);
 }
 
-static void
-cpusets_of_both_versions_are_read(void **state)
+TEST(cpusets_of_both_versions_are_read)
 {
 	static const struct {
 		const char *name, *cgroup, *file, *list;
@@ -217,8 +208,7 @@ cpusets_of_both_versions_are_read(void **state)
 	}
 }
 
-static void
-this_machine_can_be_read(void **state)
+TEST(this_machine_can_be_read)
 {
 	struct tcpx_snapshot snap;
 	struct tcpx_machine m;
@@ -238,8 +228,7 @@ this_machine_can_be_read(void **state)
 	tcpx_topo_free(topo);
 }
 
-static void
-a_tree_goes_where_nothing_is(void **state)
+TEST(a_tree_goes_where_nothing_is)
 {
 	struct fixture dir;
 	struct rig rig;
@@ -255,24 +244,4 @@ a_tree_goes_where_nothing_is(void **state)
 	fixture_fini(&dir);
 	rig_free(&rig);
 	check("no root", "rc", tcpx_topo_read("/nowhere/at/all", &rig.topo), -ENOTDIR);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_spec_reads_back),
-		cmocka_unit_test(cores_are_siblings_and_share_caches),
-		cmocka_unit_test(a_core_has_the_package_of_its_cpus),
-		cmocka_unit_test(devices_are_as_far_apart_as_their_paths),
-		cmocka_unit_test(each_vector_tells_how_it_is_known),
-		cmocka_unit_test(a_managed_vector_is_not_to_be_moved),
-		cmocka_unit_test(what_is_not_known_says_why),
-		cmocka_unit_test(tasks_that_matter_are_found),
-		cmocka_unit_test(cpusets_of_both_versions_are_read),
-		cmocka_unit_test(this_machine_can_be_read),
-		cmocka_unit_test(a_tree_goes_where_nothing_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,8 +48,7 @@ static const struct {
 	{ "virtio_net", "virtio2-output.3, nvme0", TCPX_VECTOR_TX, 3 },
 };
 
-static void
-names_say_what_they_serve(void **state)
+TEST(names_say_what_they_serve)
 {
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct tcpx_vecname got = { .index = -9 };
@@ -90,8 +89,7 @@ check_gve(enum tcpx_vector_source source)
 	}
 }
 
-static void
-blocks_of_gve_are_split(void **state)
+TEST(blocks_of_gve_are_split)
 {
 	fill(32, "gve-ntfy-blk");
 	v[32] = (struct tcpx_machine_vector){ .irq = 132, .source = TCPX_VECTOR_NOT,
@@ -103,8 +101,7 @@ blocks_of_gve_are_split(void **state)
 	check_gve(TCPX_VECTOR_ORDER);
 }
 
-static void
-nothing_is_guessed(void **state)
+TEST(nothing_is_guessed)
 {
 	fill(3, "gve-ntfy-blk"); /* not even: which half is which? */
 	tcpx_vectors_map("gve", v, 3);
@@ -122,8 +119,7 @@ nothing_is_guessed(void **state)
 	tcpx_vectors_map("gve", v, 0);
 }
 
-static void
-channels_of_mlx5_may_begin_with_1(void **state)
+TEST(channels_of_mlx5_may_begin_with_1)
 {
 	fill(9, "mlx5_comp");
 	tcpx_vectors_map("mlx5_core", v + 1, 8);
@@ -133,8 +129,7 @@ channels_of_mlx5_may_begin_with_1(void **state)
 	check("from 0", "queue", v[8].queue, 8);
 }
 
-static void
-what_the_kernel_said_stays(void **state)
+TEST(what_the_kernel_said_stays)
 {
 	fill(2, "virtio0-input.");
 	v[1] = (struct tcpx_machine_vector){ .irq = 5, .source = TCPX_VECTOR_NETDEV, .queue = 9,
@@ -143,18 +138,4 @@ what_the_kernel_said_stays(void **state)
 	check("said", "queue", v[1].queue, 9);
 	check("said", "kind", v[1].kind, TCPX_VECTOR_TX);
 	check("named", "source", v[0].source, TCPX_VECTOR_NAME);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_say_what_they_serve),
-		cmocka_unit_test(blocks_of_gve_are_split),
-		cmocka_unit_test(nothing_is_guessed),
-		cmocka_unit_test(channels_of_mlx5_may_begin_with_1),
-		cmocka_unit_test(what_the_kernel_said_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
