@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +29,26 @@ now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+static const char *awaited; /* words of the log */
+static _Atomic bool heard;
+
 void
 log_to_stderr(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
 	      const char *fmt, ...)
 {
+	char text[4096];
 	va_list ap;
 
 	(void)file;
 	(void)line;
-	/* as NCCL with NCCL_DEBUG_SUBSYS=NET for what informs, and GRAPH for warnings */
-	if (level > NCCL_LOG_INFO || !(subsys & (level == NCCL_LOG_WARN ? 0x20 : NCCL_SUBSYS_NET)))
-		return;
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	/* as NCCL with NCCL_DEBUG_SUBSYS=NET for what informs, and GRAPH for warnings */
+	if (level <= NCCL_LOG_INFO && subsys & (level == NCCL_LOG_WARN ? 0x20 : NCCL_SUBSYS_NET))
+		fprintf(stderr, "%s\n", text);
+	if (awaited && strstr(text, awaited))
+		heard = true;
 }
 
 const struct nccl_net_v7 *
@@ -60,20 +66,27 @@ plugin_only(void)
 static const struct nccl_net_v7 *net;
 
 const struct nccl_net_v7 *
-plugin_with(nccl_logger logger)
+plugin(void)
 {
 	if (!net) {
 		CHECK(mem_start());
 		net = plugin_only();
-		CHECK(net->init(logger) == NCCL_OK);
+		CHECK(net->init(log_to_stderr) == NCCL_OK);
 	}
 	return net;
 }
 
 const struct nccl_net_v7 *
-plugin(void)
+plugin_awaits(const char *words)
 {
-	return plugin_with(log_to_stderr);
+	awaited = words;
+	return plugin();
+}
+
+bool
+plugin_said(void)
+{
+	return atomic_exchange(&heard, false);
 }
 
 /* ---- connecting ---------------------------------------------------------------------------- */
@@ -317,4 +330,13 @@ pairs_move(struct pair *p, const struct work *w)
 	}
 	free(m);
 	return !wrong;
+}
+
+bool
+pair_moves(struct pair *p, int dev, const struct work *w)
+{
+	plugin();
+	pair_connect(p, dev);
+	pair_memory(p, w->max);
+	return pairs_move(p, w);
 }

@@ -54,8 +54,9 @@ _Noreturn void check_failed(const char *what, const char *file, int line);
 
 /* The plugin, initialised. */
 const struct nccl_net_v7 *plugin(void);
-/* The same with a logger of the caller's. */
-const struct nccl_net_v7 *plugin_with(nccl_logger logger);
+/* The same; plugin_said() is true when a new line of its log had @words in it. */
+const struct nccl_net_v7 *plugin_awaits(const char *words);
+bool plugin_said(void);
 /* Found, no more. */
 const struct nccl_net_v7 *plugin_only(void);
 void log_to_stderr(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
@@ -97,6 +98,8 @@ struct work {
 
 /* Moves messages and compares every byte; false: a byte was wrong. */
 bool pairs_move(struct pair *p, const struct work *w);
+/* The same for a new pair on @dev, the plugin's first. */
+bool pair_moves(struct pair *p, int dev, const struct work *w);
 
 uint64_t now_ms(void);
 

@@ -84,10 +84,7 @@ large_messages(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 3, .max = 3 * CHUNK, .whole = true, .seed = 1 };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	pair_close(&p);
 	return 0;
 }
@@ -121,10 +118,7 @@ unpack_late(void *arg)
 	struct work w = { .comms = 1, .messages = 4, .max = 1000, .whole = true, .seed = 2,
 			  .early = true };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(!pairs_move(&p, &w));
+	CHECK(!pair_moves(&p, 0, &w));
 	return 0;
 }
 

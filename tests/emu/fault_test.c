@@ -18,10 +18,7 @@ moves(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 20, .max = CHUNK, .seed = 3 };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	pair_close(&p);
 	return 0;
 }
@@ -32,10 +29,7 @@ moves_wrongly(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 6, .max = 20000, .whole = true, .seed = 4 };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(!pairs_move(&p, &w));
+	CHECK(!pair_moves(&p, 0, &w));
 	return 0;
 }
 
@@ -160,10 +154,7 @@ receives_on_dev(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 3, .max = 1000, .seed = 5 };
 
-	plugin();
-	pair_connect(&p, *(const int *)arg);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, *(const int *)arg, &w));
 	return 0;
 }
 
@@ -192,10 +183,7 @@ lists(void *arg)
 	const struct nccl_unpack_frag *f;
 	bool reverse = *(const bool *)arg;
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	f = p.meta->mem[2];
 	if (reverse)
 		CHECK(f[0].dst_off / CHUNK != f[p.meta->cnt[2] - 1].dst_off / CHUNK);
@@ -376,10 +364,7 @@ arrives_as(void *arg)
 	struct work w = { .comms = 1, .messages = 5, .max = 1000, .whole = true, .seed = 7 };
 
 	w.bytes_each = *(const uint32_t *)arg;
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	return 0;
 }
 

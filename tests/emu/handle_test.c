@@ -66,7 +66,7 @@ handle_bad(void *arg)
 	return 0;
 }
 
-/* Sent as text it ends at its first zero byte. */
+/* The handle is sent as text, which ends at its first zero byte. */
 static int
 handle_as_text(void *arg)
 {

@@ -373,22 +373,6 @@ no_done(void *arg)
 	return 0;
 }
 
-static _Atomic bool heard; /* the name of that mistake, which a thread of the plugin finds */
-
-static void
-listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_to_stderr(level, subsys, file, line, "%s", text);
-	if (strstr(text, "[send-unmapped]"))
-		heard = true;
-}
-
 /* The memory goes before the first test(), which would send it. */
 static int
 send_unmapped(void *arg)
@@ -398,12 +382,12 @@ send_unmapped(void *arg)
 	void *request, *mh;
 	int done = 0;
 
-	plugin_with(listener);
+	plugin_awaits("[send-unmapped]"); /* a thread of the plugin finds it */
 	pair_start(&p);
 	CHECK(plugin()->reg(p.send, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
 	CHECK(plugin()->isend(p.send, at, 100, 0, mh, &request) == NCCL_OK);
 	munmap(at, 4096);
-	while (!heard && now_ms() < end)
+	while (!plugin_said() && now_ms() < end)
 		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK && !done);
 	return 0;
 }

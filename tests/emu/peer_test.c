@@ -109,23 +109,6 @@ silence(void *arg)
 	return 0;
 }
 
-/* Set by the plugin's line of a lost data connection. */
-static _Atomic bool line_said;
-
-static void
-listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (strstr(text, "Connection closed by remote peer"))
-		line_said = true;
-	log_to_stderr(level, subsys, file, line, "%s", text);
-}
-
 /* The first receive's bytes are held back on socket 1 while the second's connection, socket 2, is lost.
  * With a thread for both nothing of socket 1 is read any more; with two it is. */
 static int
@@ -136,14 +119,14 @@ a_connection_is_lost(void *arg)
 	void *send[2], *recv[2], *at;
 	int sent = 0, done = 0, early = 0, size = 1000, tag = 0;
 
-	plugin_with(listener);
+	plugin_awaits("Connection closed by remote peer");
 	pair_start(&p);
 	for (unsigned i = 0; i < 2; i++) {
 		at = p.to + i * p.place;
 		CHECK(pair_send(&p, size, &send[i]) == NCCL_OK);
 		CHECK(plugin()->irecv(p.recv, 1, &at, &size, &tag, &p.to_mh, &recv[i]) == NCCL_OK);
 	}
-	while (!line_said) {
+	while (!plugin_said()) {
 		if (sent < 2)
 			CHECK(plugin()->test(send[sent], &done, NULL) == NCCL_OK);
 		sent += done;

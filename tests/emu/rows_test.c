@@ -9,28 +9,11 @@
 #include "emu/client.h"
 
 static struct pair p;
-static const char *awaited; /* words of the plugin's log */
-static _Atomic bool heard;
-
-static void
-listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_to_stderr(level, subsys, file, line, "%s", text);
-	if (awaited && strstr(text, awaited))
-		heard = true;
-}
 
 static void
 start(const char *words)
 {
-	awaited = words;
-	plugin_with(listener);
+	plugin_awaits(words);
 	pair_start(&p);
 }
 
@@ -75,9 +58,10 @@ never_tests(void *arg)
 
 	start("nobody has called test()");
 	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
-	while (!heard && now_ms() < end)
+	while (!plugin_said()) {
+		CHECK(now_ms() < end);
 		sched_yield();
-	CHECK(heard);
+	}
 	pair_close(&p);
 	return 0;
 }
@@ -92,12 +76,12 @@ no_page(void *arg)
 
 	start("no bounce page is free");
 	CHECK(pair_send(&p, CHUNK, &send) == NCCL_OK && pair_recv(&p, CHUNK, &recv) == NCCL_OK);
-	while (!heard && now_ms() < end) {
+	while (!plugin_said()) {
+		CHECK(now_ms() < end);
 		if (!sent)
 			CHECK(plugin()->test(send, &sent, NULL) == NCCL_OK);
 		CHECK(plugin()->test(recv, &received, NULL) == NCCL_OK && !received);
 	}
-	CHECK(heard);
 	pair_close(&p);
 	return 0;
 }
@@ -108,9 +92,11 @@ await_words(void *request)
 	uint64_t end = now_ms() + FOREVER_MS;
 	int done = 0;
 
-	for (heard = false; !heard && now_ms() < end;)
+	plugin_said(); /* what was said before does not count */
+	while (!plugin_said()) {
+		CHECK(now_ms() < end);
 		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK && !done);
-	CHECK(heard);
+	}
 }
 
 /* A receive waits for its send, which comes; and so does the next. */
@@ -140,7 +126,7 @@ closes_with_a_posted_receive(void *arg)
 	start("is closed with 1 receives that are not done");
 	CHECK(pair_recv(&p, 100, &recv) == NCCL_OK);
 	pair_close(&p);
-	CHECK(heard);
+	CHECK(plugin_said());
 	return 0;
 }
 
@@ -376,10 +362,7 @@ two_megabytes(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 40, .max = 4 * CHUNK, .whole = true, .seed = 12 };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	pair_close(&p);
 	return 0;
 }

@@ -115,10 +115,7 @@ moves_so(void *arg)
 	bool seen[16][16] = { { false } };
 	unsigned places = 0;
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	for (unsigned slot = 0; slot < w.messages; slot++) {
 		uint64_t n = p.meta->cnt[slot];
 
@@ -140,10 +137,7 @@ moves_many(void *arg)
 {
 	struct work w = { .comms = 1, .messages = 40, .max = CHUNK, .whole = true, .seed = 9 };
 
-	plugin();
-	pair_connect(&p, 0);
-	pair_memory(&p, w.max);
-	CHECK(pairs_move(&p, &w));
+	CHECK(pair_moves(&p, 0, &w));
 	pair_close(&p);
 	return 0;
 }
