@@ -152,8 +152,12 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 		}
 		tcpx_session_get(s);
 		pthread_mutex_unlock(&p->lock);
-		if (s == made)
+		if (s == made) {
 			tcpx_session_wake_loop(made);
+		} else { /* another thread's came first, and no loop has seen this one */
+			tcpx_session_unlist(made);
+			tcpx_session_put(made);
+		}
 		tcpx_session_put(made);
 	}
 	*out = s;

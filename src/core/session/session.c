@@ -91,6 +91,17 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 }
 
 void
+tcpx_session_unlist(struct session *s)
+{
+	struct registry *r = &s->engine->registry;
+
+	pthread_mutex_lock(&r->lock);
+	tcpx_chain_remove(&s->in_engine);
+	r->session_count--;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void
 tcpx_session_get(struct session *s)
 {
 	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);

@@ -313,6 +313,8 @@ session_busy(const struct session *s)
 
 /* With two references: the caller's, and the engine's. */
 int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
+/* The engine has it no more: its reference is the caller's. */
+void tcpx_session_unlist(struct session *s);
 void tcpx_session_get(struct session *s);
 void tcpx_session_put(struct session *s);
 void tcpx_session_wake_loop(struct session *s); /* queues the session's work on its loop */

@@ -98,10 +98,7 @@ reap(struct session *s)
 	tcpx_heap_remove(&e->registry.timers, &s->timer);
 	tcpx_half_open_remove(s);
 	tcpx_chain_remove(&s->control.to_flush);
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_remove(&s->in_engine);
-	e->registry.session_count--;
-	pthread_mutex_unlock(&e->registry.lock);
+	tcpx_session_unlist(s);
 	if (s->peer)
 		tcpx_peer_session_lost(s);
 	tcpx_loop_cancel(s->loop, &s->control.flush_work);

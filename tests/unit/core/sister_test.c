@@ -344,10 +344,44 @@ a_session_is_kept_for_every_name(void **state)
 	scene_close(&c);
 }
 
+/* Adds the peer once more as the first call makes a session for it, as another thread may. */
+struct meanwhile {
+	struct scene *c;
+	struct tcpx_clock clock;
+};
+
+static uint64_t
+add_again(void *arg)
+{
+	struct meanwhile *m = arg;
+
+	m->c->t.a->clock = m->clock;
+	m->c->p[1] = add_by(&m->c->t, 0, 0);
+	return tcpx_clock_now(&m->clock);
+}
+
+static void
+calls_at_once_make_one_session(void **state)
+{
+	struct meanwhile m;
+	struct scene c;
+
+	(void)state;
+	scene_open(&c, &tcpx_net_loop, false, NULL);
+	m = (struct meanwhile){ &c, c.t.a->clock };
+	c.t.a->clock = (struct tcpx_clock){ add_again, &m };
+	c.p[0] = add_by(&c.t, 0, 0);
+	assert_ptr_equal(c.p[0], c.p[1]);
+	assert_int_equal(counters_of(c.t.a).sessions, 1);
+	assert_true(run_until(&c.t, one_serves_both, &c, 5 * TCPX_SEC));
+	scene_close(&c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_at_once_make_one_session),
 		cmocka_unit_test(a_second_name_joins_the_session_that_stands),
 		cmocka_unit_test(two_names_at_once_have_one_session),
 		cmocka_unit_test(a_session_whose_process_hangs_is_kept),
