@@ -131,7 +131,8 @@ class Engine(Unique):
         self._leave(ValueError(CLOSED))
         self._calls.shut(end)
         self._calls.settle()
-        for transfer in list(self._pending):
+        pending, self._pending = self._pending, set()  # their callbacks may call this, too
+        for transfer in pending:
             transfer._ended(ECLOSED, None)
         code, self._calls.code = self._calls.code, 0
         if code:
@@ -298,7 +299,7 @@ class Engine(Unique):
         """All that wait. What comes meanwhile keeps the descriptor readable."""
         events, count = (_abi.Event * _BATCH)(), ctypes.c_size_t(_BATCH)
         code = 0
-        while code == 0 and count.value == _BATCH:
+        while code == 0 and count.value == _BATCH and not self._calls.gone:
             code = C.tcpx_event_get(self._need(), events, ctypes.sizeof(_abi.Event), _byref(count))
             if code == 0:
                 self._took(events[:count.value])

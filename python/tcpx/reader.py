@@ -32,6 +32,8 @@ class Reader:
         self.wakeups += 1
         self.timer = None
         self.engine._take_events()
+        if self.engine._reader is not self:
+            return  # a callback has closed or detached it
         while len(self.notes) < self.note_limit:
             note = self.engine._note_get()
             if note is None:
@@ -78,9 +80,18 @@ class Reader:
         try:
             return await future
         except asyncio.CancelledError:
-            if future.done() and not future.cancelled() and source is self.notes:
-                source.appendleft(future.result())  # it came, and nobody has it
+            if future.done() and not future.cancelled() and not future.exception():
+                self._put_back(source, future.result())
             raise
+
+    def _put_back(self, source: Any, one: Any) -> None:
+        """It came, and nobody has it: the next who waits gets it."""
+        if source is self.notes:
+            source.appendleft(one)
+        elif (one.name, one.incarnation) not in source:  # else there is a later state of that peer
+            source[one.name, one.incarnation] = one
+            source.move_to_end((one.name, one.incarnation), last=False)
+        self._hand_out()
 
     def peer(self, event: "PeerEvent") -> None:
         """Keeps the latest state of each incarnation, of at most 4096."""

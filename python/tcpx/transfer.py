@@ -4,7 +4,7 @@ import asyncio
 import ctypes
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, List, Optional, Union
 
 from ._abi import EAGAIN, NOTE_MAX, C, XferInfo
 from .errors import Error, check, error
@@ -63,7 +63,7 @@ class Transfer(Unique):
         self._status: Optional[int] = None
         self._nbytes: Optional[int] = None
         self._held = held
-        self._callbacks: Tuple[Callable[["Transfer"], Any], ...] = ()
+        self._callbacks: List[Callable[["Transfer"], Any]] = []
         self._key = key = next(engine._keys)
         engine._live[key] = weakref.ref(self)
         if engine._watching:
@@ -103,9 +103,16 @@ class Transfer(Unique):
         """Its event has been taken. Callbacks run in the thread that took it."""
         self._status = status
         self._nbytes = nbytes
+        self._call_back()
+
+    def _call_back(self) -> None:
+        """Threads may be here at once: each callback is called by the one that takes it."""
         self.engine._pending.discard(self)
-        callbacks, self._callbacks = self._callbacks, ()
-        for callback in callbacks:
+        while self._callbacks:
+            try:
+                callback = self._callbacks.pop(0)
+            except IndexError:
+                return
             callback(self)
 
     def done(self) -> bool:
@@ -159,7 +166,9 @@ class Transfer(Unique):
             return
         self.engine._watch()
         self.engine._pending.add(self)
-        self._callbacks += (call,)
+        self._callbacks.append(call)
+        if self._status is not None:  # another thread has taken its event meanwhile
+            self._call_back()
 
     def __await__(self) -> Generator[Any, None, None]:
         """Until it has ended; raises what it failed with. Cancelling the await cancels the

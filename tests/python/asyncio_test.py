@@ -141,6 +141,63 @@ class Loop(Pair):
         self.peer.wait(GUARD_S)
         run(main())
 
+    def test_what_a_cancelled_wait_was_given_goes_to_the_next(self):
+        event = tcpx.PeerEvent("p", 1, True, 0)
+
+        async def cancelled(wait):
+            self.b._reader._hand_out()
+            wait.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await wait
+
+        async def main():
+            reader = self.b.attach()
+            while not reader.peers:
+                await asyncio.sleep(0)
+            reader.peers.clear()
+            for call in (self.b.next_note, self.b.next_peer_event):
+                first, second = [asyncio.ensure_future(call()) for _ in range(2)]
+                await asyncio.sleep(0)
+                if call == self.b.next_note:
+                    reader.notes.append(event)
+                else:
+                    reader.peer(event)
+                await cancelled(first)
+                self.assertIs(await second, event)
+            waits = asyncio.ensure_future(self.b.next_peer_event())
+            await asyncio.sleep(0)
+            reader.peer(event)
+            reader._hand_out()
+            reader.peer(event._replace(up=False))  # in the same turn: the latest state counts
+            await cancelled(waits)
+            self.assertFalse((await self.b.next_peer_event()).up)
+            waits = asyncio.ensure_future(self.b.next_note())
+            await asyncio.sleep(0)
+            self.b.close()
+            waits.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waits
+        self.peer.wait(GUARD_S)
+        run(main())
+
+    def test_a_callback_closes_the_engine(self):
+        _region, remote = self.shared(bytearray(64))
+        local, failures = self.a.register(bytearray(64)), []
+
+        async def main():
+            asyncio.get_running_loop().set_exception_handler(lambda _, what: failures.append(what))
+            self.a.attach()
+            many = [self.peer.write(local, remote) for _ in range(600)]
+            for transfer in many:
+                transfer.wait(GUARD_S)
+            for transfer in many:
+                transfer._status = None
+                transfer.add_done_callback(lambda _: self.a.close())
+            while not self.a._calls.gone:
+                await asyncio.sleep(0)
+        run(main())
+        self.assertEqual(failures, [])
+
     def test_of_too_many_peer_events_the_oldest_go(self):
         async def main():
             reader = self.b.attach()

@@ -169,6 +169,20 @@ while not owner.engine._calls.inside:
         self.joined(threads)
         self.assertEqual((len(taken), set(taken)), (len(posted), set(posted)))
 
+    def test_a_callback_is_called_when_another_thread_takes_the_end(self):
+        _region, remote = self.shared(bytearray(64))
+        self.a.poll()
+        transfer = self.peer.write(self.a.register(bytearray(64)), remote)
+        seen = []
+
+        def meanwhile():
+            del self.a._watch
+            while not self.a.poll(0.01):
+                pass
+        self.a._watch = meanwhile
+        transfer.add_done_callback(seen.append)
+        self.assertEqual((seen, self.a._pending), ([transfer], set()))
+
     def test_handles_are_not_copied(self):
         region, remote = self.shared(bytearray(64))
         for one in (self.a, self.peer, region, remote, remote[:8],
