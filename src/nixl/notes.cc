@@ -23,7 +23,7 @@ constexpr size_t HEAD = sizeof(MAGIC) + 8 + 8 + 4 + 4, ROOM = TCPX_NOTE_MAX - HE
 constexpr size_t TEXT_MAX = 4u << 20, BODY_MAX = TEXT_MAX + 2 + UINT16_MAX;
 constexpr size_t JOINING_COST = 4096; /* beside its bytes: its place, the peer that it holds */
 constexpr size_t SURE_BYTES = 64u << 10; /* of a body that have come: the rest may be believed */
-constexpr uint64_t SILENT_MS = 30000;
+constexpr uint64_t SILENT_MS = 30000, LOOK_MS = 1000;
 
 void
 put(std::string &out, uint64_t value, int bytes)
@@ -187,10 +187,17 @@ TcpxNixlNotes::give_up(Place j, const char *why)
 }
 
 void
-TcpxNixlNotes::expire(uint64_t now_ms)
+TcpxNixlNotes::expire(uint64_t now_ms, bool (*has_gone)(tcpx_peer *))
 {
-	while (!joining.empty() && now_ms >= joining.front().grew_ms + SILENT_MS)
-		give_up(joining.begin(), "and no more for 30 s");
+	if (now_ms < looked_ms + LOOK_MS)
+		return;
+	looked_ms = now_ms;
+	for (Place j = joining.begin(); j != joining.end() && now_ms >= j->grew_ms + SILENT_MS;) {
+		Place silent = j++;
+
+		if (has_gone(silent->peer.get()))
+			give_up(silent, "and its sender has gone");
+	}
 }
 
 void

@@ -53,8 +53,9 @@ public:
 	/* A note that has come. Adds what is whole to @out. From here on: one thread at a time. */
 	void take(Peer peer, const char *sender, const char *data, size_t len, uint64_t now_ms,
 		  nixlabi::Notifs &out);
-	/* Everything that has come is taken: gives up what has not grown for long. */
-	void expire(uint64_t now_ms);
+	/* Everything that has come is taken: gives up what has not grown for long, of peers that have gone. Those
+	 * that are here send the rest in a later call of theirs. */
+	void expire(uint64_t now_ms, bool (*has_gone)(tcpx_peer *));
 	/* Is something being joined? */
 	bool joins() const { return !joining.empty(); }
 	/* Bytes of memory for that. */
@@ -93,6 +94,7 @@ private:
 	std::list<Joining> joining; /* the one that has not grown for longest first */
 	std::unordered_map<const tcpx_peer *, Place> by_peer;
 	size_t kept_bytes = 0;
+	uint64_t looked_ms = 0;
 	const size_t kept_max;
 };
 

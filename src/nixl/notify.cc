@@ -165,7 +165,7 @@ TcpxNixlEngine::take_notifs(Notifs &out)
 				continue;
 			}
 			if (notes.joins())
-				notes.expire(now_ms());
+				notes.expire(now_ms(), [](tcpx_peer *p) { return status_of(p, nullptr) != 0; });
 			return rc == -EAGAIN ? 0 : rc;
 		}
 		return 0;

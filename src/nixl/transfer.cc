@@ -198,9 +198,8 @@ TcpxNixlEngine::post(const Op &op, const MetaList &local, const MetaList &remote
 	});
 }
 
-/* Is the peer's session open? */
-static int
-status_of(tcpx_peer *peer, void *)
+int
+TcpxNixlEngine::status_of(tcpx_peer *peer, void *)
 {
 	struct tcpx_peer_info info = {};
 

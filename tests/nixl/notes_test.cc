@@ -220,6 +220,41 @@ all_that_is_being_joined_has_one_limit(void **)
 	assert_int_equal(handles, 0);
 }
 
+static bool
+first_has_gone(tcpx_peer *peer)
+{
+	return peer == reinterpret_cast<tcpx_peer *>(&peers[1]);
+}
+
+static bool
+all_have_gone(tcpx_peer *)
+{
+	return true;
+}
+
+/* Its sender goes on in its next call, whenever that is. */
+static void
+whoever_is_here_may_be_silent(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert");
+	std::string text(20000, 'x');
+	auto parts = parts_of(anna, text);
+
+	for (int peer = 1; peer <= 3; peer++)
+		assert_true(take(bert, parts[0], peer, 1000).empty());
+	bert.expire(30999, first_has_gone);
+	assert_int_equal(handles, 3);
+	bert.expire(32000, first_has_gone);
+	assert_int_equal(handles, 2);
+	bert.expire(3600000, first_has_gone);
+	assert_int_equal(handles, 2);
+	assert_true(take(bert, parts[1], 2, 3600000).empty());
+	assert_true(take(bert, parts[2], 2, 3600000) == Notifs({ { "anna", text } }));
+	bert.expire(3601000, all_have_gone);
+	assert_int_equal(handles, 0);
+	assert_int_equal(bert.kept(), 0);
+}
+
 static void
 whoever_has_been_silent_makes_room_for_others(void **)
 {
@@ -233,9 +268,9 @@ whoever_has_been_silent_makes_room_for_others(void **)
 	assert_int_equal(take(bert, parts.back(), 20, 31000).size(), 1);
 	assert_true(bert.joins());
 	assert_true(take(bert, parts[1], 15, 31000).empty()); /* the last to begin is there still */
-	bert.expire(60999);
+	bert.expire(60999, all_have_gone);
 	assert_int_equal(handles, 1);
-	bert.expire(61000);
+	bert.expire(61999, all_have_gone);
 	assert_int_equal(handles, 0);
 	assert_false(bert.joins());
 }
@@ -252,6 +287,7 @@ main()
 		cmocka_unit_test(memory_grows_with_the_bytes_that_came),
 		cmocka_unit_test(twenty_agents_at_once_lose_nothing),
 		cmocka_unit_test(all_that_is_being_joined_has_one_limit),
+		cmocka_unit_test(whoever_is_here_may_be_silent),
 		cmocka_unit_test(whoever_has_been_silent_makes_room_for_others),
 	};
 
