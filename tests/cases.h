@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test cases, which register themselves, on cmocka: TEST(name) { ... }. They run in the order of the
- * file. A test without a main() gets that of cases.c.
+ * Test cases on cmocka: TEST(name) { ... } puts a case on the list of its program. Cases run
+ * in the order of the file. A program without a main() gets that of cases.c.
  */
 #ifndef CASES_H
 #define CASES_H
@@ -20,16 +20,16 @@ struct test_case {
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* Calls @before and @after around the case; NULL: nothing. */
-#define TEST_WITH(name, before, after)                                                              \
-	static void name(void **state);                                                             \
-	static const struct test_case case_of_##name = {                                            \
-		{ #name, name, before, after, NULL }, __LINE__                                      \
-	};                                                                                          \
-	__attribute__((section("test_cases"), used))                                                \
-	static const struct test_case *const place_of_##name = &case_of_##name;                     \
+#define TEST_WITH(name, before, after)                                                  \
+	static void name(void **state);                                                 \
+	static const struct test_case case_of_##name = {                                \
+		{ #name, name, before, after, NULL }, __LINE__                          \
+	};                                                                              \
+	__attribute__((section("test_cases"), used))                                    \
+	static const struct test_case *const place_of_##name = &case_of_##name;         \
 	static void name(void **state __attribute__((unused)))
 
-/* Runs all cases, @before and @after around the whole; NULL: nothing. The exit status of main(). */
+/* Runs all cases, @before and @after around all; NULL: nothing. Returns main's status. */
 int run_cases(CMFixtureFunction before, CMFixtureFunction after);
 
 #endif

@@ -187,8 +187,8 @@ count_line(enum nccl_log_level level, unsigned long subsys, const char *file, in
 	lines++;
 }
 
-/* Runs first: tables before v11 end no context. Some versions of NCCL do this where a communicator
- * was split off. The other one goes on. */
+/* Runs first: tables before v11 end no context. Some versions of NCCL do this where a
+ * communicator was split off. The other one goes on. */
 TEST(a_context_ended_twice_takes_nothing_from_another)
 {
 	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 }, left[NCCL_HANDLE_BYTES] = { 0 };

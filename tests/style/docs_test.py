@@ -135,7 +135,7 @@ def claims_of_security_have_their_tests():
     bad = []
     for path, name in claims:
         found = [p for p in ("tests/%s_test.c" % path, "tests/%s_test.sh" % path) if os.path.exists(p)]
-        here = r"^%s\(" if found and found[0].endswith(".c") else r'^\s*ok "%s"'
+        here = r"^(?:TEST(?:_WITH)?\()?%s[(,)]" if found and found[0].endswith(".c") else r'^\s*ok "%s"'
         if not found or not re.search(here % re.escape(name), read(found[0]), re.M):
             bad.append("SECURITY.md names the test %s: %s" % (path, name))
     assert len(claims) > 40 and not bad, "\n".join(bad) or "SECURITY.md has %d tests" % len(claims)
