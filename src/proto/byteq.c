@@ -41,6 +41,15 @@ charge(const struct tcpx_loan *loan, size_t cap, bool can_wait)
 	       (can_wait ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap);
 }
 
+/* Charges for @most bytes, or for @least if the quota refuses. Returns them; 0: for neither. */
+static size_t
+charge_for(const struct tcpx_loan *loan, size_t most, size_t least, bool can_wait)
+{
+	if (charge(loan, most, can_wait))
+		return most;
+	return least < most && charge(loan, least, can_wait) ? least : 0;
+}
+
 static void
 leave_memory(struct tcpx_byteq *s, struct tcpx_loan *loan)
 {
@@ -74,16 +83,19 @@ int
 tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool can_wait)
 {
 	size_t live = tcpx_byteq_len(s), kept = can_wait ? s->cap / ANSWERS_PART : 0;
-	size_t cap = s->cap ? s->cap : CAP_MIN, usable = s->cap - kept;
+	size_t cap = s->cap ? s->cap : CAP_MIN, least = cap, usable = s->cap - kept;
 	bool moves = s->data && !is_lent(s, loan) && live + len <= usable;
 	uint8_t *data;
 
 	if (s->data && s->end - s->origin + len <= usable)
 		return 0;
 	/* Grows by four, not by two, where the allocator maps fresh pages each time. */
-	if (live + len > cap / 2)
+	if (live + len > cap / 2) {
+		least = memory_for(live + len);
 		cap = memory_for(live + len + (live && cap >= TCPX_BYTEQ_OWN ? kept : 0));
-	if ((moves && cap == s->cap) || !charge(loan, cap, can_wait)) {
+	}
+	cap = moves && cap == s->cap ? 0 : charge_for(loan, cap, least, can_wait);
+	if (!cap) {
 		if (moves) /* more often than is good for speed, if there is no more memory */
 			move_down(s);
 		return moves ? 0 : TCPX_ELIMIT;

@@ -121,7 +121,7 @@ take_kv(const struct opt_parser *p, int id, void *args)
 	return TOOL_OK;
 }
 
-/* Takes -c; -c HOST, as of iperf3, is told apart. */
+/* Takes 0 or 1; refuses a HOST, which other benchmarks take by -c. */
 static int
 take_check(const struct opt_parser *p, int id, void *args)
 {
