@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,8 @@ drop_client(struct serve *s, struct client *g, const char *why)
 	job_inbox_fini(&g->inbox);
 	tcpx_chain_remove(&g->node);
 	free(g);
+	if (tcpx_chain_empty(&s->clients))
+		malloc_trim(0); /* glibc keeps most of what hundreds of them needed */
 }
 
 void

@@ -26,7 +26,7 @@ struct bed {
 	struct mem in; /* of the client */
 };
 
-static int posted, freed, said, dialled;
+static int posted, freed, said, dialled, trimmed;
 static const char *sender; /* NULL: as it is */
 
 int __real_tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal, uint64_t tag, tcpx_xfer **xfer);
@@ -39,6 +39,15 @@ const char *__real_tcpx_note_sender(const tcpx_note *note);
 const char *__wrap_tcpx_note_sender(const tcpx_note *note);
 int __wrap_tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len, tcpx_peer **peer);
 int __wrap_tcpx_peer_wait(tcpx_peer *peer, int timeout_ms);
+
+int __wrap_malloc_trim(size_t pad);
+
+int
+__wrap_malloc_trim(size_t pad)
+{
+	trimmed++;
+	return 0;
+}
 
 int
 __wrap_tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal, uint64_t tag, tcpx_xfer **xfer)
@@ -118,8 +127,11 @@ static int
 teardown(void **state)
 {
 	struct bed *b = *state;
+	bool has_client = !tcpx_chain_empty(&b->s.clients);
 
+	trimmed = 0;
 	serve_fini(&b->s);
+	assert_int_equal(trimmed, has_client);
 	job_inbox_fini(&b->inbox);
 	if (b->engine[1]) {
 		mem_close(b->engine[1], &b->in);
