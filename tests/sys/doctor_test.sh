@@ -9,7 +9,7 @@ page_is_what_is_printed() {
 	"$tool" doctor --explain all >"$scratch/errors.md" && diff "$doc" "$scratch/errors.md"
 }
 
-ok "docs/errors.md is --explain all (make it anew by that)" page_is_what_is_printed
+ok "--explain all is docs/errors.md" page_is_what_is_printed
 ok "a class is explained" says "irecvConsumed()" "$tool" doctor --explain corrupt-data
 ok "a line of a log is" says "rx-no-cmsg: bytes came" "$tool" doctor --explain "flow 3 rx no cmsg"
 ok "a code is" says "TCPX_STALL_MS" "$tool" doctor --explain TCPX_ESTALLED

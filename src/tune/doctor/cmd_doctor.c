@@ -116,23 +116,19 @@ take_only(const struct opt_parser *p, int option, void *args)
 static int
 explain(const char *text)
 {
-	const struct explained *e = explain_find(text);
-	const char *near;
+	struct explained e;
+	char near[EXPLAIN_NAME];
 
 	if (!strcmp(text, "all")) {
 		explain_all(stdout);
 		return TOOL_OK;
 	}
-	if (e) {
-		explain_one(stdout, e);
+	if (explain_find(text, &e)) {
+		explain_one(stdout, &e);
 		return TOOL_OK;
 	}
-	near = tool_nearest(text, explain_classes, explain_class_count, sizeof(*e));
-	if (!near)
-		near = tool_nearest(text, explain_codes, explain_code_count, sizeof(*e));
-	if (!near)
-		near = tool_nearest(text, explain_others, explain_other_count, sizeof(*e));
-	if (near)
+	explain_nearest(text, near);
+	if (near[0])
 		return tool_usage("tcpx doctor", "--explain %s: not known; did you mean '%s'?", text,
 				  near);
 	return tool_usage("tcpx doctor", "--explain %s: not known; --explain all tells what is",

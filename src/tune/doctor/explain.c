@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding an explanation, and formatting it. */
+/* Finding a section of docs/errors.md, and printing it. */
 #include "tune/doctor/explain.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,44 +14,42 @@
 
 #define ERRNOS 134 /* Linux has 133 */
 
-const struct explained *
-explain_at(size_t i)
+bool
+explain_next(struct explained *e)
 {
-	if (i < explain_class_count)
-		return &explain_classes[i];
-	i -= explain_class_count;
-	if (i < explain_code_count)
-		return &explain_codes[i];
-	i -= explain_code_count;
-	return i < explain_other_count ? &explain_others[i] : NULL;
+	const char *at = strstr(e->text ? e->end : explain_page, "\n## "), *end;
+
+	if (!at)
+		return false;
+	*e = (struct explained){ .text = at + strlen("\n## ") };
+	sscanf(e->text, "%31[^: ] (%d)", e->name, &e->code);
+	end = strstr(e->text, "\n\n## ");
+	e->end = end ? end + 1 : e->text + strlen(e->text);
+	return true;
 }
 
-static const struct explained *
-find_number(const char *text)
+static bool
+find_number(const char *text, struct explained *e)
 {
 	char *end;
 	long code = strtol(text, &end, 10);
 
 	if (end == text || *end || code == 0)
-		return NULL;
-	if (code > 0)
-		code = -code;
-	for (size_t i = 0; i < explain_code_count; i++)
-		if (explain_codes[i].code == code)
-			return &explain_codes[i];
-	return NULL;
+		return false;
+	while (explain_next(e))
+		if (e->code && e->code == (code > 0 ? -code : code))
+			return true;
+	return false;
 }
 
-static const struct explained *
-find_name(const char *text)
+static bool
+find_name(const char *text, struct explained *e)
 {
-	const struct explained *e;
-
-	for (size_t i = 0; (e = explain_at(i)) != NULL; i++)
+	while (explain_next(e))
 		if (!strcasecmp(text, e->name) ||
 		    (e->code && !strcasecmp(text, e->name + strlen("TCPX_"))))
-			return e;
-	return NULL;
+			return true;
+	return false;
 }
 
 /* A name in a line must stand alone: TCPX_ESTALE is not in TCPX_ESTALED. */
@@ -77,195 +74,115 @@ has_piece(const char *line, const char *piece)
 	return name ? has_word(line, piece) : strcasestr(line, piece) != NULL;
 }
 
-static const struct explained *
-find_said(const char *text)
+/* A piece that the section quotes is in @text. */
+static bool
+says(const struct explained *e, const char *text)
 {
-	const struct explained *e;
+	const char *at = strstr(e->text, "**Says.**"), *stop, *end;
+	char piece[64];
 
-	for (size_t i = 0; (e = explain_at(i)) != NULL; i++) {
-		for (const char *const *said = e->says; *said; said++)
-			if (has_piece(text, *said))
-				return e;
-		if (e->code && (has_word(text, e->name) || strcasestr(text, tcpx_err_text(e->code))))
-			return e;
+	if (!at || at > e->end)
+		return false;
+	stop = strstr(at, "\n\n");
+	for (; (at = strchr(at, '"')) != NULL && at < stop; at = end + 1) {
+		end = strchr(at + 1, '"');
+		snprintf(piece, sizeof(piece), "%.*s", (int)(end - at - 1), at + 1);
+		if (has_piece(text, piece))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-/* Lines contain the system's errors by name or in words; those without an entry
- * get the last one. */
-static const struct explained *
-find_system_error(const char *text)
+static bool
+find_said(const char *text, struct explained *e)
+{
+	while (explain_next(e))
+		if (says(e, text) || (e->code && (has_word(text, e->name) ||
+						  strcasestr(text, tcpx_err_text(e->code)))))
+			return true;
+	return false;
+}
+
+/* By @find from the first section on. */
+static bool
+find_by(bool (*find)(const char *text, struct explained *e), const char *text, struct explained *e)
+{
+	*e = (struct explained){ .text = NULL };
+	return find(text, e);
+}
+
+/* Lines contain the system's errors by name or in words; those without a section get
+ * system-error's. */
+static bool
+find_system_error(const char *text, struct explained *e)
 {
 	for (int code = -1; code > -ERRNOS; code--) {
 		const char *name = tcpx_err_name(code);
-		const struct explained *e;
 
-		if (name[0] != 'E' ||
-		    (!has_word(text, name) && !strcasestr(text, tcpx_err_text(code)) &&
-		     !strcasestr(text, strerror(-code))))
-			continue;
-		e = find_said(name);
-		return e ? e : &explain_others[explain_other_count - 1];
+		if (name[0] == 'E' &&
+		    (has_word(text, name) || strcasestr(text, tcpx_err_text(code)) ||
+		     strcasestr(text, strerror(-code))))
+			return find_by(find_said, name, e) || find_by(find_name, "system-error", e);
 	}
-	return NULL;
+	return false;
 }
 
-static const struct explained *
-find_line(const char *text)
+bool
+explain_find(const char *text, struct explained *e)
 {
-	const struct explained *e = find_said(text);
-
-	return e ? e : find_system_error(text);
-}
-
-const struct explained *
-explain_find(const char *text)
-{
-	const struct explained *e = find_number(text);
-
-	if (!e)
-		e = find_name(text);
-	return e ? e : find_line(text);
-}
-
-/* How headings look, and where lines end. */
-struct style {
-	const char *head, *head_end, *label, *label_end;
-	size_t columns;
-};
-
-static const struct style markdown = { "## ", "", "**", "**", 90 };
-
-static struct style
-plain_style(FILE *f)
-{
-	const char *bold = tool_paint(f, TOOL_BOLD), *end = tool_paint(f, TOOL_PLAIN);
-
-	return (struct style){ bold, end, bold, end, OUT_COLUMNS };
-}
-
-/* Formats one paragraph from @at to @end; the first line begins behind @column. */
-static void
-set_paragraph(FILE *f, const struct style *s, const char *at, const char *end, size_t column)
-{
-	while (at < end) {
-		size_t len = strcspn(at, " \n");
-
-		if (column && column + 1 + len > s->columns) {
-			fputc('\n', f);
-			column = 0;
-		}
-		if (column) {
-			fputc(' ', f);
-			column++;
-		}
-		fwrite(at, 1, len, f);
-		column += len;
-		at += len;
-		while (at < end && *at == ' ')
-			at++;
-	}
-	fputc('\n', f);
-}
-
-/* The columns that it takes on a page; a terminal shows no paint. */
-static size_t
-set_label(FILE *f, const struct style *s, const char *label)
-{
-	fprintf(f, "\n%s%s.%s", s->label, label, s->label_end);
-	return strlen(label) + strlen(".") + (s == &markdown ? strlen("****") : 0);
-}
-
-static void
-set_part(FILE *f, const struct style *s, const char *label, const char *text)
-{
-	bool command = false;
-	size_t column = set_label(f, s, label);
-
-	while (*text) {
-		const char *end = strchrnul(text, '\n');
-
-		if (!strncmp(text, "    ", 4)) {
-			fprintf(f, "%s%.*s\n", command ? "" : "\n", (int)(end - text), text);
-			command = true;
-		} else {
-			if (!column)
-				fputc('\n', f);
-			set_paragraph(f, s, text, end, column);
-			command = false;
-		}
-		column = 0;
-		text = *end ? end + 1 : end;
-	}
-}
-
-static void
-set_says(FILE *f, const struct style *s, const struct explained *e)
-{
-	size_t column = set_label(f, s, "Says");
-
-	for (const char *const *said = e->says; *said; said++) {
-		size_t len = strlen(*said) + strlen(" \"\",");
-
-		fprintf(f, "%s%c\"%s\"", said == e->says ? "" : ",",
-			column + len > s->columns ? '\n' : ' ', *said);
-		column = column + len > s->columns ? len : column + len;
-	}
-	fputc('\n', f);
-}
-
-static void
-set_one(FILE *f, const struct style *s, const struct explained *e)
-{
-	char title[256];
-
-	if (e->code)
-		snprintf(title, sizeof(title), "%s (%d): %s", e->name, e->code,
-			 tcpx_err_text(e->code));
-	else
-		snprintf(title, sizeof(title), "%s: %s", e->name, e->title);
-	fputs(s->head, f);
-	if (s == &markdown) /* a heading is one line */
-		fprintf(f, "%s\n", title);
-	else
-		out_wrapped(f, title, 0);
-	fputs(s->head_end, f);
-	if (e->says[0])
-		set_says(f, s, e);
-	set_part(f, s, "Symptom", e->symptom);
-	set_part(f, s, "Cause", e->cause);
-	set_part(f, s, "Check", e->check);
-	set_part(f, s, "Fix", e->fix);
+	return find_by(find_number, text, e) || find_by(find_name, text, e) ||
+	       find_by(find_said, text, e) || find_by(find_system_error, text, e);
 }
 
 void
+explain_nearest(const char *text, char near[EXPLAIN_NAME])
+{
+	struct explained e = { .text = NULL };
+
+	near[0] = '\0';
+	while (explain_next(&e)) {
+		const char *names[] = { near, e.name };
+
+		if (tool_nearest(text, names, 2, sizeof(names[0])) == e.name)
+			memcpy(near, e.name, sizeof(e.name));
+	}
+}
+
+/* The page's lines fit a terminal: only the heading is broken, and the marks become bold. */
+void
 explain_one(FILE *f, const struct explained *e)
 {
-	struct style s = plain_style(f);
+	const char *bold = tool_paint(f, TOOL_BOLD), *plain = tool_paint(f, TOOL_PLAIN);
+	const char *at = strchr(e->text, '\n');
+	char title[256];
+	bool label = false;
 
-	set_one(f, &s, e);
+	snprintf(title, sizeof(title), "%.*s", (int)(at - e->text), e->text);
+	fputs(bold, f);
+	out_wrapped(f, title, 0);
+	fputs(plain, f);
+	while (++at < e->end) {
+		if (strncmp(at, "**", 2)) {
+			fputc(*at, f);
+			continue;
+		}
+		label = !label;
+		fputs(label ? bold : plain, f);
+		at++;
+	}
 }
 
 void
 explain_all(FILE *f)
 {
-	struct style s = plain_style(f);
-	const struct style *use = isatty(fileno(f)) ? &s : &markdown;
+	struct explained e = { .text = NULL };
 
-	if (use == &markdown)
-		fputs("# What can go wrong\n\n"
-		      "`tcpx doctor --explain NAME` prints a section of this page; NAME is that of the\n"
-		      "section, a code's number, or a whole line of a log. `tcpx doctor` looks whether this\n"
-		      "machine invites any of it.\n\n"
-		      "The first five are the failures that programs over GPUDirect-TCPX have met; the\n"
-		      "emulator shows four of them to a client that does wrong (`tests/emu`), a GPU driver\n"
-		      "in software the fifth. Then come the codes of this library, grouped by what is lost:\n"
-		      "the call, one transfer, one channel, the session. Last are lines of programs without\n"
-		      "a code, and what the system refuses.\n", f);
-	for (size_t i = 0; explain_at(i); i++) {
-		if (i || use == &markdown)
-			fputc('\n', f);
-		set_one(f, use, explain_at(i));
+	if (!isatty(fileno(f))) {
+		fputs(explain_page, f);
+		return;
+	}
+	for (const char *gap = ""; explain_next(&e); gap = "\n") {
+		fputs(gap, f);
+		explain_one(f, &e);
 	}
 }
