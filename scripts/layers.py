@@ -24,26 +24,31 @@ class Rules:
         self.folders, self.doors, self.system = {}, {}, {}
         self.only, self.state, self.words = {}, {}, []
         self.prefix, self.guests, self.index, self.tables = {}, {}, [], {}
-        self.lines = 500
+        self.lines, self.ruled = 500, set()
         for line in open(path):
             key, *rest = line.split("#")[0].split() or [""]
             if key == "folder":
+                self.once(key, rest[:1])
                 self.folders[rest[0]] = rest
             elif key == "guest":
+                self.once(key, rest[:1])
                 self.guests[rest[0]] = rest[1:]
             elif key == "door":
                 headers, _, guests = " ".join(rest[1:]).partition(" : ")
+                self.once(key, headers.split())
                 self.doors.setdefault(rest[0], {}).update(
                     (header, guests.split() or [""]) for header in headers.split())
             elif key == "system":
                 self.system.setdefault(rest[0], set()).update(rest[1:])
             elif key == "only":
                 colon = rest.index(":")
+                self.once(key, rest[colon + 1:])
                 self.only.update((call, rest[:colon]) for call in rest[colon + 1:])
             elif key == "state":
                 names = line.split("  ")[0].split()[2:]
                 self.state.setdefault(rest[0], set()).update(names)
             elif key == "prefix":
+                self.once(key, rest[:1])
                 self.prefix[rest[0]] = ("tcpx_", rest[1])
             elif key == "table":
                 pairs = iter(rest[2:])
@@ -58,6 +63,14 @@ class Rules:
         self.word = re.compile(r"\b(%s)\b" % "|".join(
             "(?i:%s)" % word if word == word.lower() else word for word in self.words))
         self.call = re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(self.only))
+
+    def once(self, key, names):
+        """Ends with an error if a name has a rule of that kind already."""
+        for name in names:
+            if (key, name) in self.ruled:
+                sys.exit("scripts/layers.txt: %s %s has two rules; one would hide the other"
+                         % (key, name))
+            self.ruled.add((key, name))
 
 
 class Report:

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "chaos/fault.h"
 #include "chaos/watch.h"
-#include "measure/lab/lab_ns.h"
+#include "measure/lab/namespace.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
 

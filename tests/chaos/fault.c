@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "chaos/worker.h"
-#include "measure/lab/lab_ns.h"
+#include "measure/lab/namespace.h"
 #include "tool/tool.h"
 
 /* ---- processes --------------------------------------------------------------------- */

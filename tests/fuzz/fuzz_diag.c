@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/diag/diag_metrics.h"
+#include "measure/diag/metrics.h"
 
 FUZZ_QUIETLY
 

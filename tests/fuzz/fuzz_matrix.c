@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Specs of experiments: refused, or cells and effects that hold together. */
 #include "fuzz.h"
-#include "measure/matrix/matrix_design.h"
+#include "measure/matrix/design.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/mesh/mesh_env.h"
+#include "measure/mesh/env.h"
 
 enum { VARIABLES = 64 };
 

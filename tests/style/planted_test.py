@@ -66,6 +66,11 @@ def a_function_declared_elsewhere_is_found():
           "void tcpx_unpack_done(", "void tcpx_pack_done(void);\nvoid tcpx_unpack_done(")
 
 
+def a_second_rule_for_a_folder_is_found():
+    finds("folder base has two rules", "scripts/layers.txt", "folder base\n",
+          "folder base\nfolder base net\n")
+
+
 def a_function_declared_nowhere_is_found():
     finds("tcpx_pack_more() is not in src/core/channel/pack.h", "src/core/channel/pack.c",
           "void\ntcpx_pack_done(", "void\ntcpx_pack_more(void)\n{\n}\n\nvoid\ntcpx_pack_done(")
@@ -75,4 +80,5 @@ tap.run([the_core_as_it_is_passes, an_include_of_a_higher_room_is_found,
          a_call_to_a_sibling_through_a_table_is_found,
          a_call_to_a_sibling_through_a_wrapper_is_found,
          a_table_that_a_room_fills_in_itself_is_found, a_function_declared_elsewhere_is_found,
+         a_second_rule_for_a_folder_is_found,
          a_function_declared_nowhere_is_found])

@@ -9,8 +9,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "measure/diag/diag_child.h"
-#include "measure/diag/diag_metrics.h"
+#include "measure/diag/child.h"
+#include "measure/diag/metrics.h"
 #include "tune/record/irqdiff.h"
 #include "tune/record/nicstat.h"
 #include "tune/record/snapshot.h"

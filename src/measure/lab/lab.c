@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "measure/lab/lab_ns.h"
+#include "measure/lab/namespace.h"
 #include "tool/tool.h"
 
 static const char command[] = "tcpx lab";

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/mesh/mesh_hub.h"
-#include "measure/mesh/mesh_line.h"
-#include "measure/mesh/mesh_rank.h"
-#include "measure/mesh/mesh_result.h"
-#include "measure/perf/perf_stop.h"
+#include "measure/mesh/hub.h"
+#include "measure/mesh/line.h"
+#include "measure/mesh/rank.h"
+#include "measure/mesh/result.h"
+#include "measure/job/stop.h"
 #include "measure/report/out_verdict.h"
 #include "tool/tool.h"
 

@@ -3,7 +3,7 @@
 #ifndef TOOL_MESH_H
 #define TOOL_MESH_H
 
-#include "measure/perf/perf_args.h"
+#include "measure/job/args.h"
 #include "measure/report/row.h"
 
 /* Runs this process's part of the mesh: a rank of the job that the environment

@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "measure/perf/baseline_conn.h"
-#include "measure/perf/perf_sides.h"
-#include "measure/perf/perf_usage.h"
+#include "measure/perf/sides.h"
+#include "measure/perf/usage.h"
 
 enum { STUCK_MS = 30000 };
 

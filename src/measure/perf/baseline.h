@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "measure/perf/perf_layout.h"
+#include "measure/perf/layout.h"
 
 enum { BASELINE_CONNS = 256, BASELINE_THREADS = 64, BASELINE_NAMES = 40 };
 

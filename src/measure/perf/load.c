@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "measure/perf/load_check.h"
-#include "measure/perf/perf_events.h"
-#include "measure/perf/perf_lat.h"
-#include "measure/perf/perf_stop.h"
-#include "measure/perf/perf_sync.h"
+#include "measure/perf/events.h"
+#include "measure/perf/latency.h"
+#include "measure/job/stop.h"
+#include "measure/perf/sync.h"
 
 static int
 run_window(struct load *l, uint64_t *iters, struct load_stats *stats)

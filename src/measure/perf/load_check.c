@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "measure/perf/perf_events.h"
-#include "measure/perf/perf_stop.h"
+#include "measure/perf/events.h"
+#include "measure/job/stop.h"
 #include "tool/tool.h"
 
 bool

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "measure/perf/perf_explain.h"
-#include "measure/perf/perf_stop.h"
+#include "measure/perf/bound.h"
+#include "measure/job/stop.h"
 
 enum {
 	SPIN_LOOK = 4096,

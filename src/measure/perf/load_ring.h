@@ -4,8 +4,8 @@
 #define TOOL_LOAD_RING_H
 
 #include "base/hist.h"
-#include "measure/perf/perf_client.h"
-#include "measure/perf/perf_usage.h"
+#include "measure/perf/client.h"
+#include "measure/perf/usage.h"
 
 /* A place in the ring: memory of its own on both sides, with a pattern of its own. */
 struct load_slot {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `tcpx serve`. */
-#include "measure/perf/perf_args.h"
+#include "measure/perf/args.h"
 #include "tool/tool.h"
 
 #define S struct perf_args
