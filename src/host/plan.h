@@ -6,7 +6,7 @@
  *
  * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
  * TX, RX, tail (interrupts). All NICs of a node share one such group, or each has a slice.
- * An engine stops here; tune/irq/irqplan.h adds a CPU for each interrupt to the same struct.
+ * An engine stops here; tune/irq/assign.h adds a CPU for each interrupt to the same struct.
  * Threads: values. Errors: -ENODEV (no NIC, no CPU, no second node: logged), -EINVAL (an
  * option; logged), -ENOMEM.
  */
@@ -109,11 +109,11 @@ struct tcpx_plan {
 					   * plan is from a file                     */
 	struct tcpx_plan_nic *nics;       /* eth2 before eth10                      */
 	struct tcpx_plan_irq *irqs;       /* by NIC, then TX before RX, then queue;
-					   * none here: tune/irq/irqplan.h has them  */
+					   * none here: tune/irq/assign.h has them  */
 	unsigned group_count, nic_count, irq_count;
 };
 
-/* The groups and NICs; option policy is left to tune/irq/irqplan.h.
+/* The groups and NICs; option policy is left to tune/irq/assign.h.
  * @out: for tcpx_plan_fini(); written only on success. */
 TCPX_MUST_CHECK int tcpx_plan_cpus(const struct tcpx_machine *m,
 				   const struct tcpx_plan_options *options,

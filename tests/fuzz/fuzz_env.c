@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tune/env/env_lint.h"
+#include "tune/env/lint.h"
 
 FUZZ_QUIETLY
 

@@ -10,7 +10,7 @@
 
 #include "tune/facts/genl.h"
 #include "tune/facts/vecname.h"
-#include "tune/record/irqdiff.h"
+#include "tune/record/changes.h"
 #include "tune/record/snapshot.h"
 
 FUZZ_QUIETLY

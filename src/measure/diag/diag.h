@@ -11,7 +11,7 @@
 
 #include "measure/diag/child.h"
 #include "measure/diag/metrics.h"
-#include "tune/record/irqdiff.h"
+#include "tune/record/changes.h"
 #include "tune/record/nicstat.h"
 #include "tune/record/snapshot.h"
 

@@ -8,7 +8,7 @@
 #ifndef TUNE_IRQ_BALANCER_H
 #define TUNE_IRQ_BALANCER_H
 
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 #include "tune/irq/journal.h"
 
 /* Its process id in proc/, or 0. Only reads files. */

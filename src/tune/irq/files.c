@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "host/io.h"
 #include "tune/facts/text.h"
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 
 /* The kernel's path for @path, without links. */
 static int

@@ -20,7 +20,7 @@
 #ifndef TUNE_IRQ_JOURNAL_H
 #define TUNE_IRQ_JOURNAL_H
 
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 
 #define TCPX_JOURNAL_BYTES (16u << 20) /* longest journal */
 #define TCPX_JOURNAL_BANS 512          /* bytes of irqbalance's list, with the NUL */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tune/info/machine.h"
-#include "tune/plan/planfile.h"
+#include "tune/plan/reader.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/json_file.h"

@@ -12,7 +12,7 @@
 #include "tune/plan/irq.h"
 #include "tune/plan/irq_table.h"
 #include "tool/opt.h"
-#include "tune/plan/planfile.h"
+#include "tune/plan/reader.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "tune/record/irqdiff.h"
+#include "tune/record/changes.h"
 
 /* Exit codes; a message was printed. @nics NULL: all. */
 int irq_count_now(const char *command, const char *root, const char *nics,

@@ -9,7 +9,7 @@
 #include "tool/out_text.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
-#include "tune/plan/topo_view.h"
+#include "tune/topo/view.h"
 
 #define NAME "tcpx irq diff"
 

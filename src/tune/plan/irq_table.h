@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 
 enum irq_table {
 	IRQ_TABLE_PLAIN,

@@ -4,7 +4,7 @@
 #include "../tree_rig.h"
 
 #include "host/plan.h"
-#include "tune/texts/plan_text.h"
+#include "tune/texts/forms.h"
 
 static void
 siblings(struct fixture *f, unsigned cores)

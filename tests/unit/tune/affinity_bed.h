@@ -9,7 +9,7 @@
 #include "../base/base_test.h"
 
 #include "fake/simkernel.h"
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 
 enum { BED_ITEMS = 6 }; /* five IRQs, of which one is managed, and one transmit queue */
 

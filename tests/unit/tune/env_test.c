@@ -2,8 +2,8 @@
 /* The environment that tcpx env prints for machines, and its findings in present ones. */
 #include "../fixture.h"
 
-#include "tune/env/env_lint.h"
-#include "tune/env/env_make.h"
+#include "tune/env/lint.h"
+#include "tune/env/make.h"
 
 #define NIC0 "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=10.0.0.1/24\n"
 #define NIC1 "nic name=eth1 at=pci0000:00/0000:00:02.0 node=0 addr=10.0.1.1/24\n"

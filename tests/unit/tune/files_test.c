@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune/irq/irqaff.h"
+#include "tune/irq/affinity.h"
 
 static struct fixture machine;
 static char outside[64];

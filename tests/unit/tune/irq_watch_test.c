@@ -8,7 +8,7 @@
 #include "tool/tool.h"
 #include "tune/plan/irq.h"
 #include "tune/plan/irq_table.h"
-#include "tune/plan/planfile.h"
+#include "tune/plan/reader.h"
 
 enum { ITEMS = 2, LOOKS = 3 };
 

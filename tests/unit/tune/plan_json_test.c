@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tune/plan/plan_json.h"
-#include "tune/plan/planfile.h"
+#include "tune/plan/json.h"
+#include "tune/plan/reader.h"
 #include "tool/tool.h"
-#include "tune/irq/irqplan.h"
+#include "tune/irq/assign.h"
 #include "machine/spec.h"
 
 static struct tcpx_plan

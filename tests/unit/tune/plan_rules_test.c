@@ -15,8 +15,8 @@
 #include "../base/base_test.h"
 
 #include "host/bindings.h"
-#include "tune/irq/irqplan.h"
-#include "tune/texts/plan_text.h"
+#include "tune/irq/assign.h"
+#include "tune/texts/forms.h"
 
 #define WORLDS 50000
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "tune/irq/irqplan.h"
-#include "tune/texts/plan_text.h"
+#include "tune/irq/assign.h"
+#include "tune/texts/forms.h"
 #include "machine/spec.h"
 
 static struct tcpx_plan
