@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels' reports on chunks: see struct channel_calls. */
+/* Takes channels' reports on chunks (struct channel_calls): sent, acknowledged, given back by a broken
+ * channel and sent again. */
 #ifndef CORE_TRANSFER_PROGRESS_H
 #define CORE_TRANSFER_PROGRESS_H
 

@@ -3,8 +3,8 @@
  * A run with diagnostics around it. The record becomes one JSON value, diag.json. Texts and
  * comparisons are made of that value alone, so they can be made again later.
  */
-#ifndef TOOL_DIAG_H
-#define TOOL_DIAG_H
+#ifndef MEASURE_DIAG_DIAG_H
+#define MEASURE_DIAG_DIAG_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * always show what to remove, even if the making process was killed. lab_up(), lab_down() and
  * lab_status() return exit codes of tool.h and print their failures.
  */
-#ifndef TOOL_LAB_H
-#define TOOL_LAB_H
+#ifndef MEASURE_LAB_LAB_H
+#define MEASURE_LAB_LAB_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tcpx perf --mesh: every rank measures with every other. */
-#ifndef TOOL_MESH_H
-#define TOOL_MESH_H
+#ifndef MEASURE_MESH_MESH_H
+#define MEASURE_MESH_MESH_H
 
 #include "measure/job/args.h"
 #include "measure/report/row.h"

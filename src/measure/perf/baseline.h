@@ -4,8 +4,8 @@
  * connections, addresses and threads; no protocol. A round is one transfer for each in flight;
  * its receiver answers one byte when it has everything. Rounds follow each other round the ring.
  */
-#ifndef TOOL_BASELINE_H
-#define TOOL_BASELINE_H
+#ifndef MEASURE_PERF_BASELINE_H
+#define MEASURE_PERF_BASELINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

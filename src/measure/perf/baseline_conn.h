@@ -3,8 +3,8 @@
  * One plain connection and its share of each transfer: a contiguous part of the stream, the
  * n-th of as many as there are connections in that direction. One thread uses it.
  */
-#ifndef TOOL_BASELINE_CONN_H
-#define TOOL_BASELINE_CONN_H
+#ifndef MEASURE_PERF_BASELINE_CONN_H
+#define MEASURE_PERF_BASELINE_CONN_H
 
 #include "measure/perf/baseline.h"
 

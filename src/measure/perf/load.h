@@ -4,8 +4,8 @@
  * server's "ready" and ends when the last byte is acknowledged; nothing else is
  * inside its interval.
  */
-#ifndef TOOL_LOAD_H
-#define TOOL_LOAD_H
+#ifndef MEASURE_PERF_LOAD_H
+#define MEASURE_PERF_LOAD_H
 
 #include "measure/perf/load_ring.h"
 

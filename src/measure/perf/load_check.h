@@ -3,8 +3,8 @@
  * Data that is compared. Each transfer has a slot of the ring, its own pattern in it, and poison
  * where it is to arrive.
  */
-#ifndef TOOL_LOAD_CHECK_H
-#define TOOL_LOAD_CHECK_H
+#ifndef MEASURE_PERF_LOAD_CHECK_H
+#define MEASURE_PERF_LOAD_CHECK_H
 
 #include "measure/perf/load_ring.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measurements: runs whose bytes are compared unless -c 0 says otherwise. */
-#ifndef TOOL_LOAD_MEASURE_H
-#define TOOL_LOAD_MEASURE_H
+#ifndef MEASURE_PERF_LOAD_MEASURE_H
+#define MEASURE_PERF_LOAD_MEASURE_H
 
 #include "measure/perf/load.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers of one size in a ring of memory, and their times; a number of them is in flight. */
-#ifndef TOOL_LOAD_RING_H
-#define TOOL_LOAD_RING_H
+#ifndef MEASURE_PERF_LOAD_RING_H
+#define MEASURE_PERF_LOAD_RING_H
 
 #include "base/hist.h"
 #include "measure/perf/client.h"

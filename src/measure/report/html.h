@@ -3,8 +3,8 @@
  * The report: one HTML file that needs nothing else, made of one or several records.
  * Every text from a record is escaped on its way in.
  */
-#ifndef TOOL_HTML_H
-#define TOOL_HTML_H
+#ifndef MEASURE_REPORT_HTML_H
+#define MEASURE_REPORT_HTML_H
 
 #include "measure/report/row.h"
 

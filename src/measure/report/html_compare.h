@@ -3,8 +3,8 @@
  * Several records in one report: what the others do beside the first, with an interval where
  * there are enough runs, and in what they differ.
  */
-#ifndef TOOL_HTML_COMPARE_H
-#define TOOL_HTML_COMPARE_H
+#ifndef MEASURE_REPORT_HTML_COMPARE_H
+#define MEASURE_REPORT_HTML_COMPARE_H
 
 #include <jansson.h>
 

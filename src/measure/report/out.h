@@ -4,8 +4,8 @@
  * measured, foot at the end. CSV is the same. JSON is whole only at the end, so its
  * head and rows print nothing. Never mixes units: GB is 1e9 bytes everywhere.
  */
-#ifndef TOOL_OUT_H
-#define TOOL_OUT_H
+#ifndef MEASURE_REPORT_OUT_H
+#define MEASURE_REPORT_OUT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bounds a run, where its figures show it. Pure. */
-#ifndef TOOL_OUT_BOUND_H
-#define TOOL_OUT_BOUND_H
+#ifndef MEASURE_REPORT_OUT_BOUND_H
+#define MEASURE_REPORT_OUT_BOUND_H
 
 #include "measure/report/row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of our table: those that are filled, as many as the terminal has room for. */
-#ifndef TOOL_OUT_COLUMNS_H
-#define TOOL_OUT_COLUMNS_H
+#ifndef MEASURE_REPORT_OUT_COLUMNS_H
+#define MEASURE_REPORT_OUT_COLUMNS_H
 
 #include <stdio.h>
 

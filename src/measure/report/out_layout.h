@@ -3,8 +3,8 @@
  * The tables behind out.h: this tool's, and that of nccl-tests, which keeps the columns of its
  * model, byte for byte where a column is ours to fill.
  */
-#ifndef TOOL_OUT_LAYOUT_H
-#define TOOL_OUT_LAYOUT_H
+#ifndef MEASURE_REPORT_OUT_LAYOUT_H
+#define MEASURE_REPORT_OUT_LAYOUT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures in sentences. Plain text; the printers escape and place it. */
-#ifndef TOOL_OUT_VERDICT_H
-#define TOOL_OUT_VERDICT_H
+#ifndef MEASURE_REPORT_OUT_VERDICT_H
+#define MEASURE_REPORT_OUT_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The record as JSON, both ways. Fields keep the order of row.h; reading checks against the
  * tables that write it.
  */
-#ifndef TOOL_RESULT_H
-#define TOOL_RESULT_H
+#ifndef MEASURE_REPORT_RESULT_H
+#define MEASURE_REPORT_RESULT_H
 
 #include "measure/report/row.h"
 

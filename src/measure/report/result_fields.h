@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the record. */
-#ifndef TOOL_RESULT_FIELDS_H
-#define TOOL_RESULT_FIELDS_H
+#ifndef MEASURE_REPORT_RESULT_FIELDS_H
+#define MEASURE_REPORT_RESULT_FIELDS_H
 
 #include "tool/shape.h"
 

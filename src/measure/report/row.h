@@ -5,8 +5,8 @@
  * names in the JSON (docs/result-schema.md). GB is 1e9 bytes; NAN in an optional number
  * means "not measured" and is left out of the JSON.
  */
-#ifndef TOOL_ROW_H
-#define TOOL_ROW_H
+#ifndef MEASURE_REPORT_ROW_H
+#define MEASURE_REPORT_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

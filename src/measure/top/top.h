@@ -7,8 +7,8 @@
  * with rates added, and the ways to show it. All but top_look() are functions of the document
  * alone. An engine's text is not trusted: a value that is missing or of another type is 0.
  */
-#ifndef TOOL_TOP_H
-#define TOOL_TOP_H
+#ifndef MEASURE_TOP_TOP_H
+#define MEASURE_TOP_TOP_H
 
 #include <jansson.h>
 #include <stdbool.h>

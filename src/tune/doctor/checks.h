@@ -3,8 +3,8 @@
  * The checks of tcpx doctor: const tables of questions for which "yes" is good. A probe
  * looks and judges; it changes nothing and prints nothing.
  */
-#ifndef TOOL_CHECKS_H
-#define TOOL_CHECKS_H
+#ifndef TUNE_DOCTOR_CHECKS_H
+#define TUNE_DOCTOR_CHECKS_H
 
 #include "tune/info/machine.h"
 

@@ -7,7 +7,7 @@
 #include "host/bindings.h"
 #include "tune/doctor/checks.h"
 #include "tool/tool.h"
-#include "tune/texts/faults.h"
+#include "tune/texts/bindings_lint.h"
 
 #define IRQ_LIST 6 /* NICs and CPUs named in evidence; the others are counted */
 

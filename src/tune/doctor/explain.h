@@ -4,8 +4,8 @@
  * "## NAME: title" or, of a code, "## NAME (-1): its text"; then paragraphs and commands.
  * Pieces of messages that identify the failure are quoted behind "**Says.**".
  */
-#ifndef TOOL_EXPLAIN_H
-#define TOOL_EXPLAIN_H
+#ifndef TUNE_DOCTOR_EXPLAIN_H
+#define TUNE_DOCTOR_EXPLAIN_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * What a packet filter says of connections that come in, quoted from what `nft list ruleset` and
  * `iptables-save` print. Pure. Nothing is decided: a filter's answer can depend on all its rules.
  */
-#ifndef TOOL_FIREWALL_H
-#define TOOL_FIREWALL_H
+#ifndef TUNE_DOCTOR_FIREWALL_H
+#define TUNE_DOCTOR_FIREWALL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The kernel's log, for checks. On this machine it comes from the kernel. Below another root it
  * is the file "dmesg" or var/log/dmesg, else the end of var/log/kern.log.
  */
-#ifndef TOOL_KLOG_H
-#define TOOL_KLOG_H
+#ifndef TUNE_DOCTOR_KLOG_H
+#define TUNE_DOCTOR_KLOG_H
 
 #include <stdbool.h>
 

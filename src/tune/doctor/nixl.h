@@ -4,8 +4,8 @@
  * packages, nixl_cu12 and its like, or built from source; its plugins lie beside its library.
  * NIXL_PLUGIN_DIR names one folder instead of that.
  */
-#ifndef TOOL_NIXL_H
-#define TOOL_NIXL_H
+#ifndef TUNE_DOCTOR_NIXL_H
+#define TUNE_DOCTOR_NIXL_H
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
  *
  * Threads: the caller's. Blocks: for the driver, whose start may take a second.
  */
-#ifndef TOOL_NVML_H
-#define TOOL_NVML_H
+#ifndef TUNE_DOCTOR_NVML_H
+#define TUNE_DOCTOR_NVML_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connecting to a peer from a given address, several at the same time. */
-#ifndef TOOL_PEER_CONNECT_H
-#define TOOL_PEER_CONNECT_H
+#ifndef TUNE_DOCTOR_PEER_CONNECT_H
+#define TUNE_DOCTOR_PEER_CONNECT_H
 
 #include <sys/socket.h>
 

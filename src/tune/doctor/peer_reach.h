@@ -3,8 +3,8 @@
  * Data connections between this machine and a peer where `tcpx serve` runs, in both directions,
  * over each pair of NICs whose control port is open. Opens an engine for as long as that takes.
  */
-#ifndef TOOL_PEER_REACH_H
-#define TOOL_PEER_REACH_H
+#ifndef TUNE_DOCTOR_PEER_REACH_H
+#define TUNE_DOCTOR_PEER_REACH_H
 
 #include "tune/doctor/peer_route.h"
 #include "tune/info/machine.h"

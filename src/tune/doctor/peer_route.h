@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NIC of packets to an address, by the kernel's table. Pure. */
-#ifndef TOOL_PEER_ROUTE_H
-#define TOOL_PEER_ROUTE_H
+#ifndef TUNE_DOCTOR_PEER_ROUTE_H
+#define TUNE_DOCTOR_PEER_ROUTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

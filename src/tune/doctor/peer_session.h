@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session of an engine of ours with the tcpx serve at a peer, to ask it for a port. */
-#ifndef TOOL_PEER_SESSION_H
-#define TOOL_PEER_SESSION_H
+#ifndef TUNE_DOCTOR_PEER_SESSION_H
+#define TUNE_DOCTOR_PEER_SESSION_H
 
 #include "tcpx/tcpx.h"
 #include "tune/doctor/peer_route.h"

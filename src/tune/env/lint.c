@@ -9,7 +9,7 @@
 
 #include "tune/env/make.h"
 #include "tune/facts/text.h"
-#include "tune/texts/faults.h"
+#include "tune/texts/bindings_lint.h"
 
 #define SOCKETS_MAX 8      /* of a connection, the plugin's limit          */
 #define NTHREADS_MAX 8     /* from 9 on the plugin computes 0 sockets      */

@@ -3,8 +3,8 @@
  * A question to a library that somebody else wrote. Loading it may do anything: start threads, make
  * GPU contexts, end the process. So a child process asks, and its end is an answer, too.
  */
-#ifndef TOOL_CHILD_H
-#define TOOL_CHILD_H
+#ifndef TUNE_INFO_CHILD_H
+#define TUNE_INFO_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The facts of info and doctor: the settings, and the machine below a root with the NICs
  * and defaults that an engine would choose there.
  */
-#ifndef TOOL_MACHINE_H
-#define TOOL_MACHINE_H
+#ifndef TUNE_INFO_MACHINE_H
+#define TUNE_INFO_MACHINE_H
 
 #include <jansson.h>
 

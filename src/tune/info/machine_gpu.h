@@ -3,8 +3,8 @@
  * The machine's means for GPU memory: the driver and its GPUs, and the ways to send without
  * a copy. Only this machine is asked, and only on request.
  */
-#ifndef TOOL_MACHINE_GPU_H
-#define TOOL_MACHINE_GPU_H
+#ifndef TUNE_INFO_MACHINE_GPU_H
+#define TUNE_INFO_MACHINE_GPU_H
 
 #include "tune/info/machine.h"
 #include "tool/gpu/gpu.h"

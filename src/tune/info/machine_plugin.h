@@ -4,8 +4,8 @@
  * start threads, make GPU contexts, end the process. So a child process loads it and
  * reports what it saw; if the child ends otherwise, that end is the report.
  */
-#ifndef TOOL_MACHINE_PLUGIN_H
-#define TOOL_MACHINE_PLUGIN_H
+#ifndef TUNE_INFO_MACHINE_PLUGIN_H
+#define TUNE_INFO_MACHINE_PLUGIN_H
 
 #include "net/plugin/plug.h"
 #include "tune/info/machine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NCCL's log (NCCL_DEBUG=INFO) says of the net that it uses. */
-#ifndef TOOL_NCCL_LOG_H
-#define TOOL_NCCL_LOG_H
+#ifndef TUNE_INFO_NCCL_LOG_H
+#define TUNE_INFO_NCCL_LOG_H
 
 struct nccl_log {
 	char path[512];

@@ -3,8 +3,8 @@
  * Our plugin for NCCL, as NCCL finds it: each part of NCCL_NET_PLUGIN, between commas, is tried as a
  * file, then as libnccl-net-TEXT.so of the loader's path.
  */
-#ifndef TOOL_NCCL_PLUGIN_H
-#define TOOL_NCCL_PLUGIN_H
+#ifndef TUNE_INFO_NCCL_PLUGIN_H
+#define TUNE_INFO_NCCL_PLUGIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

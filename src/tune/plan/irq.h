@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verbs of tcpx irq: argv[0] is the verb. Each returns an exit code of tool/tool.h. */
-#ifndef TOOL_IRQ_H
-#define TOOL_IRQ_H
+#ifndef TUNE_PLAN_IRQ_H
+#define TUNE_PLAN_IRQ_H
 
 #include "host/machine.h"
 

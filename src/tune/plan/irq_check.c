@@ -10,7 +10,7 @@
 #include "tool/out_text.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
-#include "tune/texts/faults.h"
+#include "tune/texts/bindings_lint.h"
 
 struct args {
 	const char *root, *tx, *rx, *json;

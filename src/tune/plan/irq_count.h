@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots for the verbs of tcpx irq, and the figures of a difference of two. */
-#ifndef TOOL_IRQ_COUNT_H
-#define TOOL_IRQ_COUNT_H
+#ifndef TUNE_PLAN_IRQ_COUNT_H
+#define TUNE_PLAN_IRQ_COUNT_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Common parts of apply, restore and verify: table and JSON of the items' results, requests
  * to stop, and exit codes of outcomes.
  */
-#ifndef TOOL_IRQ_TABLE_H
-#define TOOL_IRQ_TABLE_H
+#ifndef TUNE_PLAN_IRQ_TABLE_H
+#define TUNE_PLAN_IRQ_TABLE_H
 
 #include <jansson.h>
 

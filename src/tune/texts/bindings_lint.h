@@ -9,8 +9,8 @@
  *
  * Notes are no findings: the published bindings of A3-high hold CPUs 171 and 172, too.
  */
-#ifndef TUNE_TEXTS_FAULTS_H
-#define TUNE_TEXTS_FAULTS_H
+#ifndef TUNE_TEXTS_BINDINGS_LINT_H
+#define TUNE_TEXTS_BINDINGS_LINT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lint of bindings: each check is a function that adds its findings. */
-#include "tune/texts/faults.h"
+#include "tune/texts/bindings_lint.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Lint: the famous slip, every kind of finding, and silence without one. */
 #include "../base/base_test.h"
 
-#include "tune/texts/faults.h"
+#include "tune/texts/bindings_lint.h"
 #include "machine/spec.h"
 
 #define TX "eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177"
