@@ -85,7 +85,7 @@ class Reader:
             raise
 
     def _put_back(self, source: Any, one: Any) -> None:
-        """It came, and nobody has it: the next who waits gets it."""
+        """Gives what a cancelled wait was given to the next who waits."""
         if source is self.notes:
             source.appendleft(one)
         elif (one.name, one.incarnation) not in source:  # else there is a later state of that peer

@@ -106,7 +106,7 @@ class Transfer(Unique):
         self._call_back()
 
     def _call_back(self) -> None:
-        """Threads may be here at once: each callback is called by the one that takes it."""
+        """Calls each callback once, whichever thread takes it from the list."""
         self.engine._pending.discard(self)
         while self._callbacks:
             try:

@@ -59,7 +59,7 @@ public:
 private:
 	int with_peer(const std::string &agent, int (*call)(tcpx_peer *, void *), void *arg) const;
 	int add_peer(const std::string &agent, const std::string &info) const;
-	/* 0: the peer's session is open. */
+	/* Returns 0 if the peer's session is open. */
 	static int status_of(tcpx_peer *peer, void *);
 	int send_note(const std::string &agent, const std::string &note) const;
 	int send_text(const std::string &agent, const std::string &text) const;

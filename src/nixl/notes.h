@@ -53,8 +53,8 @@ public:
 	/* A note that has come. Adds what is whole to @out. From here on: one thread at a time. */
 	void take(Peer peer, const char *sender, const char *data, size_t len, uint64_t now_ms,
 		  nixlabi::Notifs &out);
-	/* Everything that has come is taken: gives up what has not grown for long, of peers that have gone. Those
-	 * that are here send the rest in a later call of theirs. */
+	/* Gives up what has not grown for long, of peers that have gone; those that are here send the rest in a
+	 * later call. Everything that has come is taken before. */
 	void expire(uint64_t now_ms, bool (*has_gone)(tcpx_peer *));
 	/* Is something being joined? */
 	bool joins() const { return !joining.empty(); }

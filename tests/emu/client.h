@@ -54,7 +54,7 @@ _Noreturn void check_failed(const char *what, const char *file, int line);
 
 /* The plugin, initialised. */
 const struct nccl_net_v7 *plugin(void);
-/* The same; plugin_said() is true when a new line of its log had @words in it. */
+/* Returns the plugin with a logger: plugin_said() is true once a new line had @words in it. */
 const struct nccl_net_v7 *plugin_awaits(const char *words);
 bool plugin_said(void);
 /* Found, no more. */
@@ -98,7 +98,7 @@ struct work {
 
 /* Moves messages and compares every byte; false: a byte was wrong. */
 bool pairs_move(struct pair *p, const struct work *w);
-/* The same for a new pair on @dev, the plugin's first. */
+/* Loads the plugin, opens a pair on @dev with memory for @w, and moves it. */
 bool pair_moves(struct pair *p, int dev, const struct work *w);
 
 uint64_t now_ms(void);

@@ -48,7 +48,7 @@
  */
 TCPX_MUST_CHECK int tcpx_spec_parse(const char *text, const char *what,
 				    struct tcpx_machine *out);
-/* The same from a file of at most TCPX_SPEC_BYTES. -errno, -EFBIG. */
+/* Reads a spec from a file of at most TCPX_SPEC_BYTES. -errno, -EFBIG. */
 TCPX_MUST_CHECK int tcpx_spec_load(const char *path, struct tcpx_machine *out);
 
 #endif

@@ -232,7 +232,7 @@ all_have_gone(tcpx_peer *)
 	return true;
 }
 
-/* Its sender goes on in its next call, whenever that is. */
+/* A sender goes on in its next call, whenever that is. */
 static void
 whoever_is_here_may_be_silent(void **)
 {

@@ -137,7 +137,7 @@ plan_lane(struct sim_world *w, struct sim_lane *l)
 		plan_memory(w, &l->end[k]);
 }
 
-/* Of the host with a babbler, at some time of the talk. */
+/* Plans a lane between the host and a babbler, at some time of the talk. */
 static void
 plan_babbled(struct sim_world *w, struct sim_lane *l)
 {

@@ -252,7 +252,7 @@ void sim_plan_meeting(struct sim_world *w);
 int sim_meet(struct sim_world *w, int first);
 /* One of the handles of a peer. */
 tcpx_peer *sim_peer(struct sim_world *w, int me, int other);
-/* Is that one of the engines, or was it? */
+/* Returns true if an engine has or had that incarnation. */
 bool sim_is_engine(const struct sim_world *w, uint64_t incarnation);
 /* No two engines have two sessions. */
 void sim_twins_look(struct sim_world *w);
@@ -326,7 +326,7 @@ void sim_credit_check(struct sim_world *w);
 
 /* ---- host.c: the first engine beside babblers; nothing happens in other weathers ---- */
 void sim_babble_plan(struct sim_world *w);
-/* They come. */
+/* Begins the talk of all babblers. */
 int sim_babblers_begin(struct sim_world *w);
 /* The host's memory for them; they learn where it can be dialled. */
 int sim_host_begin(struct sim_world *w);
@@ -339,9 +339,9 @@ bool sim_host_ended(struct sim_world *w);
 void sim_host_hang(struct sim_world *w);
 /* Ends deals that have ended. Returns how many. */
 uint32_t sim_deals_look(struct sim_world *w, uint32_t engine);
-/* No engine is accused. */
+/* Fails the world if an engine is accused. */
 void sim_host_judges(struct sim_world *w);
-/* Nobody keeps more than he may. */
+/* Fails the world if a peer keeps more than it may. */
 void sim_host_look(struct sim_world *w);
 /* The only engine left keeps nothing more for anybody. False: not yet. */
 bool sim_host_is_empty(struct sim_world *w);
@@ -360,7 +360,7 @@ void sim_babble_print(const struct sim_totals *t);
 void sim_watch(uint64_t seed, unsigned seconds);
 /* NIC @n of place @place. */
 void sim_nic(const struct sim_world *w, uint8_t n, uint8_t place, struct tcpx_nic *nic);
-/* What is drawn before there are engines. */
+/* Draws what there is before engines: NICs, weather, faults. */
 void sim_plan(struct sim_world *w);
 /* Opens the engines, and draws their work. */
 int sim_open(struct sim_world *w);

@@ -387,7 +387,7 @@ judge(struct sim_world *w)
 	sim_lanes_judge(w);
 }
 
-/* From the @first on. */
+/* Closes the engines from @first on. */
 static void
 close_engines(struct sim_world *w, bool opened, uint32_t first)
 {
@@ -408,7 +408,7 @@ close_engines(struct sim_world *w, bool opened, uint32_t first)
 	}
 }
 
-/* Those of the engines: babblers break other rules on purpose. */
+/* Checks the rules of engines; babblers break others on purpose. */
 static void
 check_rules(struct sim_world *w)
 {

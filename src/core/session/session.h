@@ -313,7 +313,7 @@ session_busy(const struct session *s)
 
 /* With two references: the caller's, and the engine's. */
 int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
-/* The engine has it no more: its reference is the caller's. */
+/* Takes the session from the engine's list; the list's reference is the caller's from now on. */
 void tcpx_session_unlist(struct session *s);
 void tcpx_session_get(struct session *s);
 void tcpx_session_put(struct session *s);

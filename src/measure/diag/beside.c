@@ -16,7 +16,7 @@
 #include "tool/tool.h"
 
 #define ATTACH_MS 10000 /* for perf, until it counts */
-/* In user space, which any user may count. The last are loads from memory of another node. */
+/* Events in user space, which any user may count. The last counts loads from another node. */
 #define EVENTS "instructions:u,cycles:u,cache-misses:u,node-load-misses:u"
 
 static const char *const names[DIAG_BESIDE][2] = {

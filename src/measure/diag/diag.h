@@ -86,7 +86,7 @@ void diag_read_journal(struct diag *d);
 
 /* Starts mpstat, pidstat and perf, which writes of process @pid; returns when perf counts. */
 void diag_beside_begin(struct diag *d, long pid);
-/* Ends them. A program that is missing is one line on stderr. */
+/* Ends the programs beside. A missing one is a line on stderr. */
 void diag_beside_end(struct diag *d);
 
 /* ---- diag_json.c ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cells from sections: the [cell]s, if there are any; else the levels of the only factor.
- * Without either there is nothing to compare, which is refused.
+ * A spec without either is refused: it compares nothing.
  */
 #include "measure/matrix/design.h"
 

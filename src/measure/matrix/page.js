@@ -13,7 +13,7 @@ const median = values => {
 	return v.length % 2 ? v[half] : (v[half - 1] + v[half]) / 2;
 };
 
-/* Each run divided by the median of its block: cell effect and noise remain. */
+/* Divides each run by the median of its block: cell effect and noise remain. */
 const ratiosOf = m => {
 	const figures = m.cells.map(() => Array(m.study.blocks).fill(NaN));
 

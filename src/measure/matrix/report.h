@@ -5,7 +5,7 @@
 
 #include "measure/matrix/data.h"
 
-/* Its templates, both of page.md. */
+/* Templates of the report, both of page.md. */
 extern const char matrix_html[], matrix_md[];
 
 /* Writes the report to @path ("-": stdout), as HTML or Markdown. 0 or -errno, logged. */

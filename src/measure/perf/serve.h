@@ -115,7 +115,7 @@ void serve_sweep(struct serve *s);
  * a client wants its server to spin, or has work left. */
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
-/* For the parts of the server (serve_*.c): */
+/* Calls between the parts of the server, serve_*.c. */
 int client_take_reach(struct client *g, const json_t *msg);
 void client_step_reach(struct client *g);
 void client_end_reach(struct client *g);

@@ -139,8 +139,8 @@ class Picture {
 	}
 }
 
-/* Each element whose data-plot names one of the pictures gets it. They are functions of a
- * width and of the page's records. */
+/* Draws a picture into each element whose data-plot names it. Pictures are functions of a width
+ * and of the page's records. */
 const drawAll = pictures => document.addEventListener("DOMContentLoaded", () => {
 	const records = [...document.querySelectorAll("script[type='application/json']")]
 		.map(element => JSON.parse(element.textContent));

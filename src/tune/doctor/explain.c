@@ -103,7 +103,7 @@ find_said(const char *text, struct explained *e)
 	return false;
 }
 
-/* By @find from the first section on. */
+/* Looks by @find from the first section on. False: no section fits. */
 static bool
 find_by(bool (*find)(const char *text, struct explained *e), const char *text, struct explained *e)
 {

@@ -8,7 +8,7 @@
 
 #include "host/plan.h"
 
-/* As tcpx_plan_cpus(), then option policy. @out: for tcpx_plan_fini(); written only
+/* Plans as tcpx_plan_cpus(), then places interrupts by the policy. @out: for tcpx_plan_fini(); written only
  * on success. */
 TCPX_MUST_CHECK int tcpx_plan_make(const struct tcpx_machine *m,
 				   const struct tcpx_plan_options *options,

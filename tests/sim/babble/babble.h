@@ -144,7 +144,7 @@ void babbler_say_lane(struct babbler *b);
 void babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
 
 /* ---- peer.c: a babbler's connection ---- */
-/* Where it dials. */
+/* Returns the address that @b dials. */
 struct tcpx_addr babbler_host(const struct babbler *b);
 int babbler_begin(struct sim_world *w, int number);
 /* Takes what has come, and says what is due. */

@@ -55,7 +55,7 @@ void rig_abandon(struct rig *r);
 struct rig *rig_open_bare(void);
 int rig_device(struct rig *r, enum tcpx_unpack_impl impl);
 
-/* On GPU 0. */
+/* Returns a queue on GPU 0. */
 struct tcpx_queue *rig_queue(struct rig *r, enum tcpx_flow flow);
 
 /* A batch of @flow, pieces of min..max bytes; what it shall do goes to r->want. Pieces lie

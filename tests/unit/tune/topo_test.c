@@ -42,7 +42,7 @@ TEST(a_core_has_the_package_of_its_cpus)
 {
 	struct tcpx_topo *topo;
 	struct fixture tree;
-	char path[96], text[8];
+	char path[96], text[16];
 
 	fixture_init(&tree);
 	fixture_write(&tree, "sys/devices/system/cpu/online", "0-3");
