@@ -12,6 +12,7 @@
 
 #define EXPORT	    __attribute__((visibility("default")))
 #define DEVICES_MAX 16
+#define PAGE_BYTES  4096u
 #define DEPTH_MAX   16
 
 #define CALL_ID(name, symbol, params) CALL_##name,

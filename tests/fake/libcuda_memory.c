@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE_BYTES 4096u
-
 struct memory *
 fake_memory_at(uint64_t addr)
 {

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define POLL_NS 20000 /* a wait for a word, or for a time: how often to look */
@@ -48,6 +49,23 @@ ready(const struct CUstream_st *s, uint64_t now)
 	}
 }
 
+/* Clears whole pages by giving them back: reading finds zeros, and only what is used costs memory. */
+static void
+set(char *dst, int byte, uint64_t len)
+{
+	uint64_t before = -(uintptr_t)dst % PAGE_BYTES, pages;
+
+	if (byte || len < before + PAGE_BYTES) {
+		memset(dst, byte, len);
+		return;
+	}
+	pages = (len - before) / PAGE_BYTES * PAGE_BYTES;
+	memset(dst, 0, before);
+	if (madvise(dst + before, pages, MADV_DONTNEED))
+		memset(dst + before, 0, pages);
+	memset(dst + before + pages, 0, len - before - pages);
+}
+
 static void
 carry_out(const struct op *op, uint64_t now)
 {
@@ -60,7 +78,7 @@ carry_out(const struct op *op, uint64_t now)
 		break;
 	case OP_SET:
 		if (fake_memory_good(op->dst, op->len, true, "memset"))
-			memset((void *)(uintptr_t)op->dst, op->byte, op->len);
+			set((char *)(uintptr_t)op->dst, op->byte, op->len);
 		break;
 	case OP_KERNEL:
 		fake_kernel_run(op);
