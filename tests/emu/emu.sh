@@ -19,8 +19,7 @@ unset TCPX_RELAY TCPX_EMU_FAULT TCPX_EMU_MODE UCCL_TCPX_NUM_CHANNELS
 # perf OPTIONS...: both ends of a measurement; all it said in $scratch/perf
 perf() {
 	timeout 120 "$tool" perf --self -v --nics "$nics" --peer-nics "$nics" -b 4M -e 4M -n 3 \
-		-w 1 "$@" \
-		>"$scratch/perf" 2>&1
+		-w 1 "$@" >"$scratch/perf" 2>&1
 	code=$?
 	cat "$scratch/perf"
 	return $code
