@@ -265,22 +265,31 @@ tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m)
 }
 
 void
-tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text)
+tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text, uint32_t wait_ms)
 {
 	tcpx_buf_put_u32(b, (uint32_t)code);
 	tcpx_wire_put_text(b, text, TCPX_TEXT_MAX);
+	if (wait_ms)
+		tcpx_buf_put_u32(b, wait_ms);
 }
 
 int
-tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX])
+tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX], uint32_t *wait_ms)
 {
 	int32_t v = tcpx_wire_get_code(b);
 	char t[TCPX_TEXT_MAX] = "";
+	bool waits;
+	uint32_t ms = 0;
 
 	tcpx_wire_get_text(b, t, sizeof(t));
-	if (tcpx_wire_end(b))
+	waits = wait_ms && !b->bad && tcpx_buf_left(b) > 0;
+	if (waits)
+		ms = tcpx_buf_get_u32(b);
+	if (tcpx_wire_end(b) || (waits && ms == 0))
 		return TCPX_EPROTO;
 	*code = v;
+	if (wait_ms)
+		*wait_ms = ms;
 	memcpy(text, t, sizeof(t));
 	return 0;
 }

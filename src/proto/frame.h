@@ -23,7 +23,7 @@
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
 
-#define TCPX_PROTO_VERSION 6
+#define TCPX_PROTO_VERSION 7
 #define TCPX_FRAME_MAX     16384u /* but for LANE_DATA: see tcpx_frame_most() */
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NICS_MAX      32
@@ -317,8 +317,9 @@ int tcpx_lane_progress_read(struct tcpx_buf *b, struct tcpx_lane_progress *p);
 void tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d);
 int tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d);
 /* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE, LANE_GRANT carry one u64; NOTE is bytes; PING, PONG nothing;
- * REFUSE and BYE are code and text: */
-void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
-int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);
+ * BYE is code and text. So is REFUSE, with the wait before the opener may come again, if there is one. */
+void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text, uint32_t wait_ms);
+/* @wait_ms: 0: none. NULL: a wait is an error. */
+int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX], uint32_t *wait_ms);
 
 #endif

@@ -109,7 +109,7 @@ a_stranger_reads_no_reason(void **state)
 		foe_hello(&f, &h);
 		assert_true(foe_get(&f, TCPX_FR_REFUSE, payload, &len));
 		tcpx_buf_init(&b, payload, len);
-		assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+		assert_int_equal(tcpx_refuse_read(&b, &code, text, NULL), 0);
 		assert_true(code < 0);
 		assert_int_equal(text[0] == '\0', on);
 		foe_close(&f);

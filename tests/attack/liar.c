@@ -167,7 +167,7 @@ liar_verdict(struct liar *l, uint64_t id)
 				return d.code;
 			continue;
 		}
-		assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+		assert_int_equal(tcpx_refuse_read(&b, &code, text, NULL), 0);
 		return code;
 	}
 	return TCPX_EPEERGONE;

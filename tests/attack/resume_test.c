@@ -83,7 +83,7 @@ say_resume(tcpx_engine *at, enum tcpx_start_kind kind, const struct tcpx_resume 
 		tcpx_buf_init_const(&b, payload, len);
 		code = 0;
 		if (type == TCPX_FR_REFUSE)
-			assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+			assert_int_equal(tcpx_refuse_read(&b, &code, text, NULL), 0);
 	}
 	foe_close(&f);
 	return code;

@@ -165,7 +165,7 @@ refuse_one(int listener, char by[INET_ADDRSTRLEN])
 	assert_non_null(inet_ntop(AF_INET, &at.sin_addr, by, INET_ADDRSTRLEN));
 	assert_true(recv(fd, start, sizeof(start), 0) > 0);
 	tcpx_buf_init(&b, room + TCPX_FRAME_HEAD, sizeof(room) - TCPX_FRAME_HEAD);
-	tcpx_refuse_write(&b, TCPX_EVERSION, "another release");
+	tcpx_refuse_write(&b, TCPX_EVERSION, "another release", 0);
 	tcpx_frame_head_write(room, TCPX_FR_REFUSE, 0, (uint32_t)b.pos);
 	assert_true(send(fd, room, TCPX_FRAME_HEAD + b.pos, MSG_NOSIGNAL) > 0);
 	close(fd);

@@ -57,8 +57,8 @@ tcpx_breach_check(const struct tcpx_engine *e, uint64_t incarnation, uint64_t no
 
 	if (until_ns == 0)
 		return 0;
-	snprintf(no->why, sizeof(no->why), "its sessions broke the protocol: again in %llu ms",
-		 (unsigned long long)((until_ns - now_ns) / TCPX_MS + 1));
+	no->wait_ms = (uint32_t)((until_ns - now_ns) / TCPX_MS + 1);
+	snprintf(no->why, sizeof(no->why), "its sessions broke the protocol: again in %u ms", no->wait_ms);
 	snprintf(no->answer, sizeof(no->answer), "%.*s", TCPX_TEXT_MAX - 1, no->why);
 	return TCPX_ELIMIT;
 }

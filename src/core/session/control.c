@@ -266,6 +266,8 @@ tcpx_control_stranger(struct session *s, int code, const char *why)
 static uint64_t
 next_pause(const struct handshake *hs)
 {
+	if (hs->wait_ns)
+		return hs->wait_ns > CONTROL_RETRY_NS ? hs->wait_ns : CONTROL_RETRY_NS;
 	return hs->retry_pause_ns ? 2 * hs->retry_pause_ns : CONTROL_RETRY_NS;
 }
 
@@ -302,11 +304,13 @@ begin_again(struct session *s, uint64_t now_ns, const char *why)
 
 	s->state = SESS_CONNECTING;
 	snprintf(s->cause_text, sizeof(s->cause_text), "%s", why);
-	hs->retry_pause_ns = next_pause(hs);
+	s->control.retry_ns = now_ns + next_pause(hs);
+	if (!hs->wait_ns)
+		hs->retry_pause_ns = next_pause(hs);
+	hs->wait_ns = 0;
 	hs->deadline_ns = hs->connect_until_ns;
 	s->control.cut_ns = 0;
 	s->control.asking = false;
-	s->control.retry_ns = now_ns + hs->retry_pause_ns;
 	tcpx_session_add_timer(s, s->control.retry_ns);
 	s->engine->up.session->unwire(s);
 }

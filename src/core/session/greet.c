@@ -2,6 +2,7 @@
 #include "core/session/greet.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/context/context.h"
@@ -104,6 +105,17 @@ waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_
 	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
 }
 
+static void
+turn_is_later(struct pending_conn *g, uint32_t wait_ms)
+{
+	char why[TCPX_TEXT_MAX];
+
+	g->wait_ms = wait_ms;
+	snprintf(why, sizeof(why), "sessions from there broke the protocol, and others from there come first: "
+		 "again in %u ms", wait_ms);
+	tcpx_pending_turn_away(g, TCPX_ELIMIT, why);
+}
+
 /* Openers of an address from which the protocol was broken again and again come one by one, in order: any of
  * them may be the one that breaks it. */
 static bool
@@ -122,11 +134,11 @@ waits_for_turn(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_
 		g->let_in = true;
 		return false;
 	}
+	at_ns = at_ns > now_ns ? at_ns : now_ns + TCPX_MS;
 	if (now_ns >= g->turn_until_ns)
-		tcpx_pending_turn_away(g, TCPX_ELIMIT, "sessions from there broke the protocol, and others from "
-				       "there come first");
+		turn_is_later(g, (uint32_t)((at_ns - now_ns) / TCPX_MS + 1));
 	else
-		keep(g, h, at_ns > now_ns ? at_ns : now_ns + TCPX_MS);
+		keep(g, h, at_ns < g->turn_until_ns ? at_ns : g->turn_until_ns);
 	return true;
 }
 
@@ -174,7 +186,7 @@ tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t no
 {
 	struct tcpx_engine *e = g->loop->engine;
 	enum rival_verdict verdict = RIVAL_ADMIT;
-	struct tcpx_refusal no;
+	struct tcpx_refusal no = { .wait_ms = 0 };
 	bool refused;
 	int rc;
 
@@ -186,6 +198,7 @@ tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t no
 	if (rc == 0)
 		rc = tcpx_breach_check(e, h->incarnation, now_ns, &no);
 	if (rc) {
+		g->wait_ms = no.wait_ms;
 		tcpx_pending_refuse(g, rc, no.why, no.answer);
 		return;
 	}

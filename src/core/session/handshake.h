@@ -16,6 +16,7 @@ int tcpx_handshake_forget(struct session *s);
 /* Why a HELLO is refused: for the log here, and for the peer. */
 struct tcpx_refusal {
 	char why[320], answer[TCPX_TEXT_MAX];
+	uint32_t wait_ms; /* until the peer may come again; 0: nothing is known of that */
 };
 
 /* Acceptor: is the HELLO of a connection that reached @at acceptable? It leaves no trace. No lock. */

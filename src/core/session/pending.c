@@ -103,7 +103,7 @@ tcpx_pending_refuse(struct pending_conn *g, int code, const char *why, const cha
 		count_add(&g->loop->engine->count.refused, 1);
 	}
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_refuse_write(&b, code, known ? words : "");
+	tcpx_refuse_write(&b, code, known ? words : "", known ? g->wait_ms : 0);
 	if (g->line.seal && !known)
 		(void)tcpx_line_send(&g->line, e->ops, NULL, 0); /* TLS says it */
 	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0)

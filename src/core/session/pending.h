@@ -33,6 +33,7 @@ struct pending_conn {
 	bool let_in;             /* it has had its turn                         */
 	bool answered;           /* our HELLO has been put                      */
 	uint64_t turn_until_ns;  /* it waits no longer for that                 */
+	uint32_t wait_ms;        /* a refusal says: again after so long; 0: nothing of that */
 	struct rival rival;
 	uint64_t twin_until_ns;  /* it waits for what becomes of a session of ours; 0: not yet */
 };

@@ -160,7 +160,7 @@ hear(const struct session *s, struct probe *p, int32_t *code)
 	if (n < 0 || h.type != TCPX_FR_REFUSE || p->line.clear)
 		return TCPX_EPROTO; /* in clear, beside a secret, it is anybody's */
 	tcpx_buf_init_const(&b, payload, h.len - TCPX_FRAME_HEAD);
-	return tcpx_refuse_read(&b, code, text) ? TCPX_EPROTO : 0;
+	return tcpx_refuse_read(&b, code, text, NULL) ? TCPX_EPROTO : 0;
 }
 
 /* -EAGAIN: it may still answer. */

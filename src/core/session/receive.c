@@ -45,6 +45,18 @@ unproven(int code)
 	       code == TCPX_ELIMIT ? code : TCPX_EPROTO;
 }
 
+/* The peer may have room later: when it says, or soon, if it does not. */
+static void
+refused_for_now(struct session *s, const char *why, uint32_t wait_ms, uint64_t now_ns)
+{
+	if (s->hs)
+		s->hs->wait_ns = wait_ms * TCPX_MS;
+	if (tcpx_control_may_begin_again(s, now_ns))
+		tcpx_control_cut(s, now_ns, why);
+	else
+		tcpx_session_fail(s, TCPX_ELIMIT, "%s%s", why, wait_ms ? ", which is after TCPX_CONNECT_MS" : "");
+}
+
 static int
 refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 {
@@ -52,9 +64,10 @@ refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 	bool open = s->state == SESS_OPEN, again = tcpx_control_resumes(s) && s->control.cut_ns;
 	const char *words = NULL;
 	char text[TCPX_TEXT_MAX], why[TCPX_TEXT_MAX + 32];
+	uint32_t wait_ms = 0;
 	int32_t code;
 
-	code = tcpx_refuse_read(b, &code, text) != 0 || code >= 0 ? 0 : code;
+	code = tcpx_refuse_read(b, &code, text, &wait_ms) != 0 || code >= 0 ? 0 : code;
 	if ((open || again) && s->engine->secret &&
 	    (!proven || (open && code != TCPX_EPEERGONE && code != TCPX_ESTALLED))) {
 		/* not the end: resumes again, under the session's own key */
@@ -82,8 +95,8 @@ refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 	snprintf(why, sizeof(why), "refused by the peer: %s", words ? words : text);
 	if (code == TCPX_ENOCHANNEL && tcpx_control_may_wire_again(s, now_ns))
 		tcpx_control_start_over(s, now_ns, why);
-	else if (code == TCPX_ELIMIT && tcpx_control_may_begin_again(s, now_ns))
-		tcpx_control_cut(s, now_ns, why); /* it may have room later */
+	else if (code == TCPX_ELIMIT)
+		refused_for_now(s, why, s->engine->secret && !proven ? 0 : wait_ms, now_ns);
 	else
 		tcpx_session_fail(s, code, "%s", why);
 	return 0;

@@ -200,7 +200,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	/* a closing engine is gone for the peer; one that hangs up, or misses the peer, is not */
 	told = atomic_load(&s->engine->closing) ? TCPX_EPEERGONE :
 	       was_open && code == TCPX_EPEERGONE ? TCPX_ESTALLED : code;
-	tcpx_refuse_write(&b, told, s->cause_text);
+	tcpx_refuse_write(&b, told, s->cause_text, 0);
 	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
 	if (was_open) {
 		s->engine->up.session->leaving(s);

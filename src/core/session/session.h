@@ -53,6 +53,7 @@ struct handshake {
 	uint64_t deadline_ns;
 	uint64_t connect_until_ns;   /* opener: a close without an answer is no end    */
 	uint64_t retry_pause_ns;     /* before the next of these                       */
+	uint64_t wait_ns;            /* ... as the peer's refusal says; 0: it does not */
 	uint64_t wiring_ns, look_ns; /* when channels began to connect; the next look   */
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
 	uint64_t hopeless_ns;        /* when a direction had none left to try          */

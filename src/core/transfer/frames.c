@@ -374,7 +374,7 @@ on_bye(struct session *s, struct tcpx_buf *b)
 	char text[TCPX_TEXT_MAX], why[TCPX_TEXT_MAX + TCPX_NAME_MAX + 32];
 	int32_t code;
 
-	if (tcpx_refuse_read(b, &code, text) != 0 || code == 0)
+	if (tcpx_refuse_read(b, &code, text, NULL) != 0 || code == 0)
 		return TCPX_EPROTO;
 	snprintf(why, sizeof(why), "peer %s ended the session: %s", s->peer->name, text);
 	if (code == TCPX_EPEERGONE)

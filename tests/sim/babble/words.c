@@ -228,7 +228,7 @@ say_bye(struct babbler *b)
 	struct tcpx_buf out;
 
 	tcpx_buf_init(&out, room, sizeof(room));
-	tcpx_refuse_write(&out, sim_one_in(b->world, 2) ? TCPX_EPEERGONE : TCPX_ESTALLED, "bye");
+	tcpx_refuse_write(&out, sim_one_in(b->world, 2) ? TCPX_EPEERGONE : TCPX_ESTALLED, "bye", 0);
 	babbler_put(b, TCPX_FR_BYE, &out, false);
 }
 

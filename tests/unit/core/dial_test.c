@@ -164,7 +164,7 @@ TEST(a_refusal_without_proof_is_not_believed)
 		assert_ok(tcpx_peer_connect(e, where, &p));
 		other = accept(fd, NULL, NULL);
 		tcpx_buf_init(&b, room + TCPX_FRAME_HEAD, sizeof(room) - TCPX_FRAME_HEAD);
-		tcpx_refuse_write(&b, said[i], "the peer has gone");
+		tcpx_refuse_write(&b, said[i], "the peer has gone", 0);
 		tcpx_frame_head_write(room, TCPX_FR_REFUSE, 0, (uint32_t)b.pos);
 		assert_int_equal(send(other, room, TCPX_FRAME_HEAD + b.pos, MSG_NOSIGNAL),
 				 TCPX_FRAME_HEAD + b.pos);

@@ -138,7 +138,7 @@ assert_refused_with(int fd, int code, const char *words)
 		if (h.type == TCPX_FR_REFUSE) {
 			tcpx_buf_init_const(&b, buf + at + TCPX_FRAME_HEAD,
 					    h.len - TCPX_FRAME_HEAD);
-			assert_int_equal(tcpx_refuse_read(&b, &said, text), 0);
+			assert_int_equal(tcpx_refuse_read(&b, &said, text, NULL), 0);
 		}
 		at += h.len;
 	}

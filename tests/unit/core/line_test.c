@@ -54,7 +54,7 @@ frame(uint8_t *to, uint8_t type, const char *text)
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, to + TCPX_FRAME_HEAD, 200);
-	tcpx_refuse_write(&b, TCPX_EAUTH, text);
+	tcpx_refuse_write(&b, TCPX_EAUTH, text, 0);
 	tcpx_frame_head_write(to, type, 0, (uint32_t)b.pos);
 	return TCPX_FRAME_HEAD + b.pos;
 }
@@ -95,7 +95,7 @@ TEST(a_refusal_is_read_in_any_segments)
 			fail_msg("segments of %zu bytes", s.segment);
 		assert_true(l.clear);
 		tcpx_buf_init_const(&b, room + TCPX_FRAME_HEAD, s.len - TCPX_FRAME_HEAD);
-		assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+		assert_int_equal(tcpx_refuse_read(&b, &code, text, NULL), 0);
 		assert_int_equal(code, TCPX_EAUTH);
 		assert_string_equal(text, "no secret here");
 		tcpx_line_close(&l, &net);

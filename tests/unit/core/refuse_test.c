@@ -122,7 +122,7 @@ refuses(int code)
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, stream.came + TCPX_FRAME_HEAD, sizeof(stream.came) - TCPX_FRAME_HEAD);
-	tcpx_refuse_write(&b, code, "go away");
+	tcpx_refuse_write(&b, code, "go away", 0);
 	tcpx_frame_head_write(stream.came, TCPX_FR_REFUSE, 0, (uint32_t)b.pos);
 	stream.len = TCPX_FRAME_HEAD + b.pos;
 }

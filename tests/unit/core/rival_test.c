@@ -102,7 +102,7 @@ frame_of(int fd, uint8_t type, uint8_t other, int *code)
 					 h.len - TCPX_FRAME_HEAD);
 		if (h.type == TCPX_FR_REFUSE && code) {
 			tcpx_buf_init_const(&b, room, h.len - TCPX_FRAME_HEAD);
-			assert_int_equal(tcpx_refuse_read(&b, &said, text), 0);
+			assert_int_equal(tcpx_refuse_read(&b, &said, text, NULL), 0);
 			*code = said;
 		}
 	} while (h.type != type && (!other || h.type != other));

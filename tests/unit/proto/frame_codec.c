@@ -246,6 +246,7 @@ refuse_fill(union any *a, struct tcpx_rng *rng)
 {
 	a->refuse.code = some_code(rng);
 	fill_text(rng, a->refuse.text, sizeof(a->refuse.text));
+	a->refuse.wait_ms = (uint32_t)tcpx_rng_next(rng) | 1;
 }
 
 static void
@@ -317,13 +318,13 @@ list_get(struct tcpx_buf *b, union any *a)
 static void
 refuse_put(struct tcpx_buf *b, const union any *a)
 {
-	tcpx_refuse_write(b, a->refuse.code, a->refuse.text);
+	tcpx_refuse_write(b, a->refuse.code, a->refuse.text, a->refuse.wait_ms);
 }
 
 static int
 refuse_get(struct tcpx_buf *b, union any *a)
 {
-	return tcpx_refuse_read(b, &a->refuse.code, a->refuse.text);
+	return tcpx_refuse_read(b, &a->refuse.code, a->refuse.text, &a->refuse.wait_ms);
 }
 
 const struct codec codecs[CODECS] = {
@@ -344,5 +345,5 @@ const struct codec codecs[CODECS] = {
 	[LANE_FAIL] = { "LANE_FAIL", lane_failure_fill, lane_failure_put, lane_failure_get, false },
 	[LANE_DONE] = { "LANE_DONE", lane_progress_fill, lane_progress_put, lane_progress_get, false },
 	[LANE_DATA] = { "LANE_DATA", lane_data_fill, lane_data_put, lane_data_get, false },
-	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
+	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false, .may_lack = 4 },
 };

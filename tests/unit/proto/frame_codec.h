@@ -11,6 +11,7 @@
 struct refusal {
 	int32_t code;
 	char text[TCPX_TEXT_MAX];
+	uint32_t wait_ms;
 };
 
 union any {
@@ -39,6 +40,7 @@ struct codec {
 	void (*put)(struct tcpx_buf *b, const union any *a);
 	int (*get)(struct tcpx_buf *b, union any *a);
 	bool grows; /* later versions may append */
+	size_t may_lack; /* bytes of an optional end, which fill() sets */
 };
 
 enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, CHANNEL_HANDLE,
