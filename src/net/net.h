@@ -274,6 +274,8 @@ struct tcpx_net_ops {
 	/* Its own address, once it stands; family 0: unknown. */
 	void (*stream_name)(struct tcpx_stream *s, struct tcpx_addr *at);
 	void (*stream_close)(struct tcpx_stream *s);
+	/* Does a process of this network namespace listen there? 1, 0, or a code: that is not known. */
+	int (*listens)(const struct tcpx_addr *at);
 
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle
 	 * that connect needs. chan_accept and chan_connect return -EAGAIN until the channel

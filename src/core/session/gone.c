@@ -34,6 +34,22 @@ tcpx_session_peer_gone(struct session *s, const char *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* The peer is on this host, and its kernel knows: none of its listeners is left. A firewall that refuses leaves
+ * them. */
+static bool
+listens_no_more(const struct session *s)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	struct tcpx_peer *p = s->peer;
+	bool none = s->same_host && ops->listens;
+
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0; none && i < p->addr_count; i++)
+		none = ops->listens(&p->addr[i]) == 0;
+	pthread_mutex_unlock(&p->lock);
+	return none;
+}
+
 bool
 tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 {
@@ -46,6 +62,10 @@ tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_
 	if (rc != -ECONNREFUSED) {
 		s->control.refusals.row = 0;
 		return false;
+	}
+	if (s->state == SESS_OPEN && listens_no_more(s)) {
+		tcpx_session_peer_gone(s, "peer has gone: no process of this host listens at its addresses");
+		return true;
 	}
 	if ((s->state != SESS_OPEN && (!s->peer->incarnation || tcpx_twins_rest(s, now_ns))) ||
 	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns,

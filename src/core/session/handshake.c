@@ -125,6 +125,7 @@ settle(struct session *s, const struct tcpx_hello *h)
 {
 	struct tcpx_addr far = s->opener ? tcpx_control_dialled(s) : s->from;
 
+	s->same_host = h->host && h->host == s->engine->host_id;
 	s->chan.count = smaller(s->chan.count, h->channels);
 	s->chan.window = smaller(s->chan.window, h->window);
 	s->chan.chunk_max = smaller(s->chan.chunk_max, h->chunk_max);

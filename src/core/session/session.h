@@ -221,6 +221,7 @@ struct session {
 	_Atomic int state;      /* enum session_state */
 	bool opener;
 	bool sums;              /* payload and frames are summed: either side wants it */
+	bool same_host;         /* the peer is in our network namespace                */
 	bool moved;             /* what was posted with it has gone to its twin        */
 	_Atomic bool spare;     /* the peer's, and one of ours is there, too           */
 	int cause;

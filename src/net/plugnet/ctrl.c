@@ -63,3 +63,9 @@ tcpx_plugnet_stream_close(struct tcpx_stream *s)
 {
 	tcpx_net_sock.stream_close(s);
 }
+
+int
+tcpx_plugnet_listens(const struct tcpx_addr *at)
+{
+	return tcpx_net_sock.listens(at);
+}

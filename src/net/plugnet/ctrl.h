@@ -18,5 +18,6 @@ ssize_t tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len);
 int tcpx_plugnet_stream_acked(struct tcpx_stream *s);
 void tcpx_plugnet_stream_name(struct tcpx_stream *s, struct tcpx_addr *at);
 void tcpx_plugnet_stream_close(struct tcpx_stream *s);
+int tcpx_plugnet_listens(const struct tcpx_addr *at);
 
 #endif

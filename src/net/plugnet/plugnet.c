@@ -184,6 +184,7 @@ const struct tcpx_net_ops tcpx_net_plugin = {
 	.stream_acked = tcpx_plugnet_stream_acked,
 	.stream_name = tcpx_plugnet_stream_name,
 	.stream_close = tcpx_plugnet_stream_close,
+	.listens = tcpx_plugnet_listens,
 	.chan_listen = tcpx_plugnet_chan_listen,
 	.chan_accept = tcpx_plugnet_chan_accept,
 	.chan_listener_close = tcpx_plugnet_chan_listener_close,

@@ -9,6 +9,7 @@
 #include "net/sock/chan.h"
 #include "net/sock/dial.h"
 #include "net/sock/fd.h"
+#include "net/sock/listens.h"
 #include "net/sock/poller.h"
 #include "net/sock/port.h"
 #include "net/sock/recv.h"
@@ -95,6 +96,7 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.stream_acked = tcpx_sock_stream_acked,
 	.stream_name = tcpx_sock_stream_name,
 	.stream_close = tcpx_sock_stream_close,
+	.listens = tcpx_sock_listens,
 	.chan_listen = tcpx_sock_chan_listen,
 	.chan_accept = tcpx_sock_chan_accept,
 	.chan_listener_watch = tcpx_sock_chan_listener_watch,

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/session/session.h"
+
 #define LEN (1u << 20)
 
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
@@ -18,11 +20,12 @@ struct pair {
 };
 
 static void
-pair_open(struct pair *w, const struct tcpx_net_ops *net)
+pair_open_on(struct pair *w, const struct tcpx_net_ops *net, uint64_t host_id)
 {
 	struct tcpx_desc d = { 0, 0, LEN };
 
 	lab_open(&w->t, net, lab_settings);
+	w->t.a->host_id = w->t.b->host_id = host_id;
 	meet(&w->t);
 	assert_ok(lab_info(&w->t).status);
 	mem_open(&w->of_a, w->t.a, LEN, TCPX_MEM_LOCAL);
@@ -33,6 +36,12 @@ pair_open(struct pair *w, const struct tcpx_net_ops *net)
 	d.region = w->of_b.id;
 	assert_ok(tcpx_send(w->back, &d, 1, 1, &w->x[1]));
 	assert_false(run_until(&w->t, over, w->x[0], TCPX_SEC));
+}
+
+static void
+pair_open(struct pair *w, const struct tcpx_net_ops *net)
+{
+	pair_open_on(w, net, 0);
 }
 
 static void
@@ -69,6 +78,59 @@ TEST(a_peer_that_was_killed_has_gone)
 	}
 }
 
+static int listens_there;
+
+static int
+listens(const struct tcpx_addr *at)
+{
+	assert_int_equal(at->family, 4);
+	return listens_there;
+}
+
+/* Two engines of one host, whose kernel is asked. Everything was reset, and is refused. */
+static void
+pair_of_one_host(struct pair *w, struct tcpx_net_ops *net, int there)
+{
+	*net = tcpx_net_loop;
+	net->listens = listens;
+	listens_there = there;
+	pair_open_on(w, net, 77);
+	tcpx_fabric_break_all(w->t.fabric, true);
+	tcpx_fabric_refuse_all(w->t.fabric, true);
+}
+
+/* The kernel of both knows that nobody listens: nothing is waited for. */
+TEST(a_peer_that_was_killed_on_this_host_has_gone_at_once)
+{
+	for (int i = 0; i < 2; i++) {
+		struct tcpx_net_ops net;
+		struct pair w;
+
+		pair_of_one_host(&w, &net, 0);
+		assert_in_range(run_alone(&w.t, i ? w.t.a : w.t.b, over, w.x[!i], 60 * TCPX_SEC), 0,
+				100 * TCPX_MS);
+		assert_code(tcpx_test(w.x[!i]), TCPX_EPEERGONE);
+		assert_non_null(strstr(w.t.last, "no process of this host listens at its addresses"));
+		pair_close(&w);
+	}
+}
+
+/* Another host's peer, or a kernel that does not say. */
+TEST(refusals_decide_where_no_kernel_knows)
+{
+	struct tcpx_net_ops net;
+	struct pair w;
+
+	pair_of_one_host(&w, &net, -ENOTSUP);
+	assert_in_range(run_alone(&w.t, w.t.a, over, w.x[0], 60 * TCPX_SEC), 2500 * TCPX_MS, 3500 * TCPX_MS);
+	assert_non_null(strstr(w.t.last, "peer has gone: nobody listens at its addresses"));
+	pair_close(&w);
+	pair_of_one_host(&w, &net, 0);
+	session_of(w.t.a)->same_host = false;
+	assert_in_range(run_alone(&w.t, w.t.a, over, w.x[0], 60 * TCPX_SEC), 2500 * TCPX_MS, 3500 * TCPX_MS);
+	pair_close(&w);
+}
+
 static bool
 resumed(void *arg)
 {
@@ -97,6 +159,20 @@ TEST(a_session_that_lost_every_connection_resumes)
 		assert_true(run_until(&w.t, resumed, w.t.b, TCPX_SEC));
 		pair_close(&w);
 	}
+}
+
+/* ... of one host, whose kernel knows that the other listens. */
+TEST(a_session_of_one_host_resumes_while_its_peer_listens)
+{
+	struct tcpx_net_ops net;
+	struct pair w;
+
+	pair_of_one_host(&w, &net, 1);
+	assert_false(run_until(&w.t, resumed, w.t.a, 2 * TCPX_SEC));
+	tcpx_fabric_refuse_all(w.t.fabric, false);
+	assert_true(run_until(&w.t, resumed, w.t.a, TCPX_SEC));
+	assert_true(run_until(&w.t, resumed, w.t.b, TCPX_SEC));
+	pair_close(&w);
 }
 
 /* Addresses that swallow cost an attempt each, and not the session. */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who listens on this host; the contract is in net.h. */
+#ifndef NET_SOCK_LISTENS_H
+#define NET_SOCK_LISTENS_H
+
+#include "base/addr.h"
+
+int tcpx_sock_listens(const struct tcpx_addr *at);
+
+#endif
