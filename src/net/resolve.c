@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,23 +35,108 @@ from_sockaddr(const struct sockaddr *sa, struct tcpx_addr *out)
 	return 0;
 }
 
+static bool
+port_parse(const char *text, uint16_t *port)
+{
+	uint64_t number;
+
+	if (tcpx_parse_count(text, &number) != 0 || number == 0 || number > UINT16_MAX)
+		return false;
+	*port = (uint16_t)number;
+	return true;
+}
+
+/* An address of a NIC's own network leads nowhere without that NIC. */
+static bool
+lacks_zone(const struct tcpx_addr *a)
+{
+	return a->family == 6 && !a->scope && a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
+}
+
 static int
-resolve_one(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
+refuse_zoneless(const char *host_port, const char *host, uint16_t port)
+{
+	return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "\"%s\": a link-local address needs the NIC that leads to it: "
+			 "write [%s%%NIC]:%u", host_port, host, port);
+}
+
+/* How an IPv6 address with a port should have been written: where the brackets lack, or one of them. */
+static int
+refuse_form(const char *host_port)
+{
+	char bare[256], form[300] = "[ADDRESS]:PORT", *colon;
+	struct tcpx_addr a;
+	uint16_t port;
+	size_t n = 0;
+
+	for (const char *at = host_port; *at && n < sizeof(bare) - 1; at++)
+		if (*at != '[' && *at != ']')
+			bare[n++] = *at;
+	bare[n] = '\0';
+	if (tcpx_addr_parse(bare, &a) == 0)
+		snprintf(form, sizeof(form), "[%s]:PORT", bare);
+	colon = strrchr(bare, ':');
+	if (colon && port_parse(colon + 1, &port)) {
+		*colon = '\0';
+		if (tcpx_addr_parse(bare, &a) == 0 && a.family == 6)
+			snprintf(form, sizeof(form), "[%s]:%u", bare, port);
+	}
+	return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "\"%s\" is not HOST:PORT with a port of 1 to 65535: write an "
+			 "IPv6 address as %s", host_port, form);
+}
+
+/* An IPv6 literal, or what was meant as one: no name has two colons. -ENOENT: it is none. */
+static int
+literal(const char *host_port, struct tcpx_addr *out)
+{
+	const char *colon = strrchr(host_port, ':');
+	char host[96];
+	uint16_t port = 0;
+
+	if (tcpx_addr_parse(host_port, out) == 0 && out->port) {
+		if (!lacks_zone(out))
+			return 0;
+		snprintf(host, sizeof(host), "%.*s", (int)strcspn(host_port + 1, "]"), host_port + 1);
+		return refuse_zoneless(host_port, host, out->port);
+	}
+	if (host_port[0] != '[' && (!colon || strchr(host_port, ':') == colon))
+		return -ENOENT;
+	/* behind a zone no colon is of the address */
+	snprintf(host, sizeof(host), "%.*s", (int)(colon ? colon - host_port : 0), host_port);
+	if (host[0] == '[' || !strchr(host, '%') || !port_parse(colon + 1, &port) || tcpx_addr_parse(host, out) != 0)
+		return refuse_form(host_port);
+	out->port = port;
+	return 0;
+}
+
+/* Debian's own name of a host is 127.0.1.1, where no engine listens that nobody told to: the first address of
+ * the loopback is tried as well. */
+static uint32_t
+add_loopback(struct tcpx_addr *out, uint32_t n, uint32_t cap)
+{
+	static const uint8_t first[4] = { 127, 0, 0, 1 };
+
+	if (n == 0 || n >= cap || out[n - 1].family != 4 || !tcpx_addr_is_loopback(&out[n - 1]) ||
+	    !memcmp(out[n - 1].ip, first, sizeof(first)))
+		return n;
+	out[n] = out[n - 1];
+	memcpy(out[n].ip, first, sizeof(first));
+	return n + 1;
+}
+
+static int
+look_up(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all, *a;
-	char host[256], *colon;
-	uint64_t port;
+	char host[256], text[64], *colon;
+	struct tcpx_addr near = { 0 };
 	uint32_t n = 0;
+	uint16_t port;
 	int rc;
 
-	if (tcpx_addr_parse(host_port, &out[0]) == 0 && out[0].port) {
-		*count = 1;
-		return 0;
-	}
 	snprintf(host, sizeof(host), "%s", host_port);
 	colon = strrchr(host, ':');
-	if (!colon || strlen(host_port) >= sizeof(host) ||
-	    tcpx_parse_count(colon + 1, &port) != 0 || port == 0 || port > 65535)
+	if (!colon || strlen(host_port) >= sizeof(host) || !port_parse(colon + 1, &port))
 		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL,
 				 "\"%s\" is not HOST:PORT with a port of 1 to 65535", host_port);
 	*colon = '\0';
@@ -58,14 +144,32 @@ resolve_one(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t
 	if (rc)
 		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "look up %s: %s", host_port,
 				 gai_strerror(rc));
-	for (a = all; a && n < cap; a = a->ai_next)
-		if (from_sockaddr(a->ai_addr, &out[n]) == 0)
-			n++;
+	for (a = all; a && n < cap; a = a->ai_next) {
+		if (from_sockaddr(a->ai_addr, &out[n]) != 0)
+			continue;
+		if (lacks_zone(&out[n]))
+			near = out[n];
+		else
+			n = add_loopback(out, n + 1, cap);
+	}
 	freeaddrinfo(all);
-	if (n == 0)
-		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "%s has no IP address", host_port);
 	*count = n;
-	return 0;
+	if (n)
+		return 0;
+	if (!near.family)
+		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "%s has no IP address", host_port);
+	near.port = 0;
+	tcpx_addr_format(&near, text, sizeof(text));
+	return refuse_zoneless(host_port, text, port);
+}
+
+static int
+resolve_one(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
+{
+	int rc = literal(host_port, out);
+
+	*count = 1;
+	return rc == -ENOENT ? look_up(host_port, out, cap, count) : rc;
 }
 
 int

@@ -23,9 +23,17 @@ ok "so does a path of none, in silence" env TCPX_PLUGIN_PATH=none timeout 60 "$t
 nobody() {
 	TCPX_CONNECT_MS=5000 exits 1 timeout 60 "$tool" perf 127.0.0.1:9
 }
-ok "nobody listens: it says what it waits for" says "waiting for 127.0.0.1:9 (" nobody
+ok "nobody listens: it says what it waits for, and where" \
+	says "waiting for 127.0.0.1:9 (127.0.0.1:9: connection refused;" nobody
 ok "once" test "$(grep -c waiting "$scratch/said")" = 1
 ok "and asks for serve" grep -qF ': is `tcpx serve` running there?' "$scratch/said"
+unbracketed() {
+	exits 2 timeout 60 "$tool" perf "$1"
+}
+ok "IPv6 with a port and no brackets: how it is written" says "write an IPv6 address as [2001:db8::2]:28515" \
+	unbracketed 2001:db8::2:28515
+ok "so is one that lacks a bracket" says "write an IPv6 address as [::1]:28515" unbracketed "[::1:28515"
+ok "a link-local address without its NIC, too" says "write [fe80::1%NIC]:28515" unbracketed fe80::1
 ok "perf self is a hint at --self" says "did you mean --self?" timeout 60 "$tool" perf self
 typed() {
 	TCPX_CHANELS=4 self >"$scratch/typed" 2>&1 || return

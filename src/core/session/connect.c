@@ -138,7 +138,9 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 		if (s->state == SESS_FAILED ||
 		    tcpx_control_misses_peer(s, rc, addr_count, now_ns))
 			return;
-		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
+		to = tcpx_control_dialled(s);
+		tcpx_addr_format(&to, text, sizeof(text));
+		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text,
 			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
 	}
 	if (s->control.line.stream || now_ns < s->control.retry_ns) {

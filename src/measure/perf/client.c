@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -28,11 +29,14 @@ with_port(const char *host, char *out, size_t cap)
 {
 	const char *colon = strrchr(host, ':'), *bracket = strrchr(host, ']');
 	bool bare_v6 = colon && strchr(host, ':') != colon && host[0] != '[';
+	struct tcpx_addr addr;
 	uint64_t port;
 
-	if (!host[0] || host == colon || (host[0] == '[' && !bracket) || strlen(host) > cap - 16)
+	if (!host[0] || host == colon || strlen(host) > cap - 16)
 		return false;
-	if (bare_v6)
+	if ((host[0] == '[' && !bracket) || (bare_v6 && tcpx_addr_parse(host, &addr) != 0))
+		snprintf(out, cap, "%s", host); /* the engine says how it is written */
+	else if (bare_v6)
 		snprintf(out, cap, "[%s]:%d", host, PERF_PORT);
 	else if (!colon || colon < bracket)
 		snprintf(out, cap, "%s:%d", host, PERF_PORT);

@@ -4,7 +4,11 @@
  */
 #include "cases.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -105,6 +109,125 @@ count_line(void *arg, int level, const char *line)
 	(void)level;
 	(void)line;
 	++*(unsigned *)arg;
+}
+
+/* A resolver that knows these; "localhost" is the system's. */
+static const struct {
+	const char *host, *ip[3];
+} known[] = {
+	{ "debian", { "127.0.1.1" } },
+	{ "both", { "::1", "127.0.1.1", "127.0.0.1" } },
+	{ "near", { "fe80::7" } },
+	{ "nearer", { "fe80::7", "10.0.0.9" } },
+};
+
+static unsigned looked_up;
+
+int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **all);
+void __real_freeaddrinfo(struct addrinfo *all);
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **all);
+void __wrap_freeaddrinfo(struct addrinfo *all);
+
+static struct addrinfo ours[3];
+static struct sockaddr_in6 at[3];
+
+int
+__wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **all)
+{
+	looked_up++;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(host, known[i].host))
+			continue;
+		for (int k = 0; k < 3 && known[i].ip[k]; k++) {
+			bool six = strchr(known[i].ip[k], ':');
+			struct sockaddr_in *four = (void *)&at[k];
+
+			at[k] = (struct sockaddr_in6){ .sin6_family = six ? AF_INET6 : AF_INET,
+						       .sin6_port = htons((uint16_t)atoi(port)) };
+			inet_pton(at[k].sin6_family, known[i].ip[k], six ? (void *)&at[k].sin6_addr :
+				  (void *)&four->sin_addr);
+			ours[k] = (struct addrinfo){ .ai_addr = (void *)&at[k] };
+			if (k)
+				ours[k - 1].ai_next = &ours[k];
+		}
+		*all = ours;
+		return 0;
+	}
+	return __real_getaddrinfo(host, port, hints, all);
+}
+
+void
+__wrap_freeaddrinfo(struct addrinfo *all)
+{
+	if (all != ours)
+		__real_freeaddrinfo(all);
+}
+
+static char said[256];
+
+static void
+keep_line(void *arg, int level, const char *line)
+{
+	snprintf(said, sizeof(said), "%s", line);
+}
+
+/* No resolver is asked for what cannot be a name. */
+TEST(a_wrong_form_of_ipv6_is_refused_at_once)
+{
+	static const struct {
+		const char *text, *form;
+	} rows[] = {
+		{ "[::1", "write an IPv6 address as [::1]:PORT" },
+		{ "[::1:28515", "write an IPv6 address as [::1]:28515" },
+		{ "[::1]", "write an IPv6 address as [::1]:PORT" },
+		{ "[2001:db8::2]28515", "write an IPv6 address as [ADDRESS]:PORT" },
+		{ "::1", "write an IPv6 address as [::1]:PORT" },
+		{ "2001:db8::2", "write an IPv6 address as [2001:db8::2]:PORT" },
+		{ "2001:db8::2:28515", "write an IPv6 address as [2001:db8::2]:28515" },
+		{ "[2001:db8::2:28515]:28515", "write an IPv6 address as [ADDRESS]:PORT" },
+		{ "one:two:3", "write an IPv6 address as [ADDRESS]:PORT" },
+		{ "[fe80::5]:28515", "write [fe80::5%NIC]:28515" },
+		{ "near:28515", "write [fe80::7%NIC]:28515" },
+	};
+	struct tcpx_addr a[4];
+	uint32_t n;
+
+	tcpx_log_sink(keep_line, NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		looked_up = 0;
+		if (tcpx_addr_resolve(rows[i].text, a, 4, &n) != -EINVAL || !strstr(said, rows[i].form))
+			fail_msg("%s: %s", rows[i].text, said);
+		assert_int_equal(looked_up, !strchr(rows[i].text, '[') && rows[i].text[0] == 'n');
+	}
+	tcpx_log_sink(NULL, NULL);
+}
+
+/* A server of this host is found by the host's own name, and an address without its zone is left out. */
+TEST(what_a_name_leads_to)
+{
+	static const struct {
+		const char *text, *leads_to;
+	} rows[] = {
+		{ "debian:28515", "127.0.1.1:28515 127.0.0.1:28515 " },
+		{ "both:5", "[::1]:5 127.0.1.1:5 127.0.0.1:5 127.0.0.1:5 " },
+		{ "nearer:5", "10.0.0.9:5 " },
+		{ "127.0.1.1:5", "127.0.1.1:5 " },
+	};
+	struct tcpx_addr a[4];
+	char all[256], one[64];
+	uint32_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		all[0] = '\0';
+		assert_int_equal(tcpx_addr_resolve(rows[i].text, a, 4, &n), 0);
+		for (uint32_t k = 0; k < n; k++) {
+			tcpx_addr_format(&a[k], one, sizeof(one));
+			strcat(strcat(all, one), " ");
+		}
+		assert_string_equal(all, rows[i].leads_to);
+	}
+	assert_int_equal(tcpx_addr_resolve("debian:5", a, 1, &n), 0);
+	assert_int_equal(n, 1);
 }
 
 TEST(a_host_name_is_no_warning)
