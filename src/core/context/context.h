@@ -145,7 +145,8 @@ struct registry {
 	struct tcpx_tags listening; /* lanes by their keys, until they are opened       */
 	_Atomic uint32_t session_count;
 	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */
-	_Atomic uint64_t linger_ns;       /* when a dropped peer may be due; 0: none is */
+	struct tcpx_heap dropped;         /* peers, by when their sessions may be due to end */
+	_Atomic uint64_t linger_ns;       /* when the first of them is; 0: none is      */
 	/* lease of loop 0 */
 	struct tcpx_node served;       /* sessions whose control stream the loop serves */
 	struct tcpx_heap timers;       /* of these                                      */

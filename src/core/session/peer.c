@@ -196,6 +196,7 @@ tcpx_peer_put(struct tcpx_peer *p)
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&p->in_engine);
 	tcpx_chain_remove(&p->in_bucket);
+	tcpx_heap_remove(&e->registry.dropped, &p->by_drop);
 	tcpx_peer_index_remove(p);
 	pthread_mutex_unlock(&e->registry.lock);
 	tcpx_queue_forget(e, &p->news);

@@ -48,6 +48,7 @@ struct tcpx_peer {
 				      * and unexpected sends of both are in that one's queues */
 	_Atomic(struct tcpx_peer *) found; /* owned; that one, until home is set      */
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
+	struct tcpx_heap_node by_drop; /* registry.dropped; registry.lock            */
 	_Atomic bool dead;           /* that is proven: its sessions end             */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
 	char gone_text[192];

@@ -139,7 +139,7 @@ tcpx_peer_free(tcpx_peer *p)
 		return;
 	if (atomic_fetch_sub(&p->handles, 1) == 1) {
 		p->dropped_ns = engine_now(p->engine);
-		tcpx_peer_linger_at(p->engine, p->dropped_ns + p->engine->limit.linger_ns);
+		tcpx_peer_linger_until(p, p->dropped_ns + p->engine->limit.linger_ns);
 		pthread_mutex_lock(&p->lock);
 		if (p->out)
 			tcpx_session_wake_loop(p->out);

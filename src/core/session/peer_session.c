@@ -16,8 +16,7 @@
 #include "core/session/session.h"
 #include "core/session/twins.h"
 
-#define LINGERERS 16
-#define MORE_NS   (10 * TCPX_MS) /* until others than these are looked at */
+#define LINGERERS 256 /* whose sessions end in a turn; others in the next */
 
 /* It has carried operations, and has failed: its loop has not taken it from its peer yet. A call that opened
  * another now would hide that some of them are lost. */
@@ -269,8 +268,9 @@ tcpx_peer_session_lost(struct session *s)
 	tcpx_event_session(p->engine);
 }
 
-void
-tcpx_peer_linger_at(struct tcpx_engine *e, uint64_t at_ns)
+/* A dropped peer may be due then. Any thread. */
+static void
+linger_at(struct tcpx_engine *e, uint64_t at_ns)
 {
 	uint64_t old_ns = atomic_load(&e->registry.linger_ns);
 
@@ -279,15 +279,43 @@ tcpx_peer_linger_at(struct tcpx_engine *e, uint64_t at_ns)
 		;
 }
 
+/* registry.lock */
+static void
+put_off(struct tcpx_peer *p, uint64_t at_ns)
+{
+	tcpx_heap_remove(&p->engine->registry.dropped, &p->by_drop);
+	tcpx_heap_add(&p->engine->registry.dropped, &p->by_drop, at_ns);
+	linger_at(p->engine, at_ns);
+}
+
+void
+tcpx_peer_linger_until(struct tcpx_peer *p, uint64_t at_ns)
+{
+	struct registry *r = &p->engine->registry;
+
+	pthread_mutex_lock(&r->lock);
+	put_off(p, at_ns);
+	tcpx_chain_each(n, after, peer_bucket(r, p->incarnation)) {
+		struct tcpx_peer *other = tcpx_container(n, struct tcpx_peer, in_bucket);
+
+		if (!p->incarnation)
+			break;
+		if (other->incarnation == p->incarnation && other->dropped_ns && !other->by_drop.linked)
+			put_off(other, at_ns);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* Does the application hold the peer under another name? registry.lock. */
 static bool
 serves_others(const struct tcpx_peer *p)
 {
+	if (!p->incarnation)
+		return false;
 	tcpx_chain_each(n, after, peer_bucket(&p->engine->registry, p->incarnation)) {
 		const struct tcpx_peer *other = tcpx_container(n, struct tcpx_peer, in_bucket);
 
-		if (other != p && p->incarnation && other->incarnation == p->incarnation &&
-		    atomic_load(&other->handles) > 0)
+		if (other != p && other->incarnation == p->incarnation && atomic_load(&other->handles) > 0)
 			return true;
 	}
 	return false;
@@ -308,11 +336,31 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 			s = p->out;
 			tcpx_session_get(s);
 		} else {
-			tcpx_peer_linger_at(e, now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
+			put_off(p, now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
 		}
 	}
 	tcpx_peer_unlock_queues(p);
 	return s;
+}
+
+/* Sessions of peers that were dropped long enough ago, each with a reference; no other peer is looked at. */
+static uint32_t
+due(struct tcpx_engine *e, uint64_t now_ns, struct session *of[LINGERERS])
+{
+	struct registry *r = &e->registry;
+	struct tcpx_heap_node *n;
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&r->lock);
+	while (count < LINGERERS && (n = r->dropped.first) && n->key <= now_ns) {
+		tcpx_heap_remove(&r->dropped, n);
+		of[count] = lingered(tcpx_container(n, struct tcpx_peer, by_drop), now_ns);
+		count += of[count] != NULL;
+	}
+	if (r->dropped.first)
+		linger_at(e, r->dropped.first->key);
+	pthread_mutex_unlock(&r->lock);
+	return count;
 }
 
 void
@@ -324,23 +372,14 @@ tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
 
 	if (at_ns && now_ns >= at_ns) {
 		atomic_store(&e->registry.linger_ns, 0);
-		pthread_mutex_lock(&e->registry.lock);
-		tcpx_chain_each(n, after, &e->registry.peers) {
-			struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
-
-			if (count < LINGERERS && p->dropped_ns && (of[count] = lingered(p, now_ns)))
-				count++;
-		}
-		pthread_mutex_unlock(&e->registry.lock);
-		if (count == LINGERERS)
-			tcpx_peer_linger_at(e, now_ns + MORE_NS);
+		count = due(e, now_ns, of);
 	}
 	for (i = 0; i < count; i++) {
 		pthread_mutex_lock(&of[i]->lock);
 		if (!session_busy(of[i]))
 			tcpx_session_fail(of[i], TCPX_ECLOSED, "no longer used");
 		else /* its transfers go on */
-			tcpx_peer_linger_at(e, now_ns + TCPX_SEC);
+			tcpx_peer_linger_until(of[i]->peer, now_ns + TCPX_SEC);
 		pthread_mutex_unlock(&of[i]->lock);
 		tcpx_session_put(of[i]);
 	}
