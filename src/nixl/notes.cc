@@ -169,6 +169,7 @@ TcpxNixlNotes::drop(Place j)
 	std::string body;
 
 	kept_bytes -= j->cost();
+	by_size.erase({ j->body.size(), j->peer.get() });
 	body.swap(j->body);
 	by_peer.erase(j->peer.get());
 	joining.erase(j);
@@ -219,6 +220,7 @@ TcpxNixlNotes::begin(Peer peer, const char *sender, const Head &h)
 	Place j = std::prev(joining.end());
 	kept_bytes += j->cost();
 	by_peer[j->peer.get()] = j;
+	by_size.insert({ 0, j->peer.get() });
 	return j;
 }
 
@@ -235,21 +237,24 @@ TcpxNixlNotes::find(const tcpx_peer *peer, const Head &h)
 	       j->body.size() == h.at ? j : joining.end();
 }
 
-/* Appends a part. If all together are too large then, a notification that has long not grown goes, else this one. */
+/* Appends a part. If all together are too large then, a notification that has long not grown goes, else the largest:
+ * many who keep theirs unfinished cost none that needs less than an equal share. */
 void
 TcpxNixlNotes::grow(Place j, const char *bytes, size_t len, uint64_t now_ms)
 {
 	/* the system gives memory for a page when it is written, and nothing is copied later */
 	if (j->body.size() >= SURE_BYTES)
 		j->body.reserve(j->total);
+	by_size.erase({ j->body.size(), j->peer.get() });
 	j->body.append(bytes, len);
+	by_size.insert({ j->body.size(), j->peer.get() });
 	j->grew_ms = now_ms;
 	kept_bytes += len;
 	joining.splice(joining.end(), joining, j);
 	while (kept_bytes > kept_max) {
 		bool silent = now_ms >= joining.front().grew_ms + SILENT_MS;
 
-		give_up(silent ? joining.begin() : std::prev(joining.end()),
+		give_up(silent ? joining.begin() : by_peer[by_size.rbegin()->second],
 			"and those that are not whole fill the memory for them");
 	}
 }

@@ -14,8 +14,10 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "nixl/abi.h"
 #include "tcpx/tcpx.h"
@@ -93,6 +95,7 @@ private:
 	bool said_damaged = false, said_given_up = false;
 	std::list<Joining> joining; /* the one that has not grown for longest first */
 	std::unordered_map<const tcpx_peer *, Place> by_peer;
+	std::set<std::pair<size_t, const tcpx_peer *>> by_size; /* by the bytes that have come */
 	size_t kept_bytes = 0;
 	uint64_t looked_ms = 0;
 	const size_t kept_max;

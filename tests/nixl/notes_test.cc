@@ -220,6 +220,32 @@ all_that_is_being_joined_has_one_limit(void **)
 	assert_int_equal(handles, 0);
 }
 
+/* Senders that keep the memory full, and begin anew whenever they lose: one that needs less than an equal share gets
+ * all of it through. */
+static void
+those_that_fill_the_memory_lose_to_one_that_needs_little(void **)
+{
+	enum { HOSTILE = 32, HONEST = 60, AGAIN = 8 };
+	TcpxNixlNotes anna("anna"), bert("bert", 1 << 20);
+	std::string much(1 << 20, 'x'), little(16000, 'y');
+	auto long_ones = parts_of(anna, much), honest = parts_of(anna, little);
+	size_t at[HOSTILE] = { 0 };
+	int came = 0;
+
+	for (int round = 0; round < 400; round++) {
+		for (int peer = 0; peer < HOSTILE; peer++) {
+			take(bert, long_ones[at[peer]], peer);
+			at[peer] = (at[peer] + 1) % AGAIN;
+		}
+		for (const std::string &part : honest)
+			came += static_cast<int>(take(bert, part, HONEST).size());
+		assert_in_range(bert.kept(), 0, 1 << 20);
+	}
+	assert_int_equal(came, 400);
+	bert.clear();
+	assert_int_equal(handles, 0);
+}
+
 static bool
 first_has_gone(tcpx_peer *peer)
 {
@@ -287,6 +313,7 @@ main()
 		cmocka_unit_test(memory_grows_with_the_bytes_that_came),
 		cmocka_unit_test(twenty_agents_at_once_lose_nothing),
 		cmocka_unit_test(all_that_is_being_joined_has_one_limit),
+		cmocka_unit_test(those_that_fill_the_memory_lose_to_one_that_needs_little),
 		cmocka_unit_test(whoever_is_here_may_be_silent),
 		cmocka_unit_test(whoever_has_been_silent_makes_room_for_others),
 	};

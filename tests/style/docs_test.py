@@ -134,8 +134,8 @@ def claims_of_security_have_their_tests():
     claims = re.findall(r"`([a-z_]+(?:/[a-z_]+)+): ([^`]+)`", text)
     bad = []
     for path, name in claims:
-        found = [p for p in ("tests/%s_test.c" % path, "tests/%s_test.sh" % path) if os.path.exists(p)]
-        here = r"^(?:TEST(?:_WITH)?\()?%s[(,)]" if found and found[0].endswith(".c") else r'^\s*ok "%s"'
+        found = [p for p in ("tests/%s_test.%s" % (path, ext) for ext in ("c", "cc", "sh")) if os.path.exists(p)]
+        here = r"^(?:TEST(?:_WITH)?\()?%s[(,)]" if found and found[0].endswith((".c", ".cc")) else r'^\s*ok "%s"'
         if not found or not re.search(here % re.escape(name), read(found[0]), re.M):
             bad.append("SECURITY.md names the test %s: %s" % (path, name))
     assert len(claims) > 40 and not bad, "\n".join(bad) or "SECURITY.md has %d tests" % len(claims)
