@@ -44,6 +44,14 @@ tcpx_addr_is_loopback(const struct tcpx_addr *a)
 	return a->family == 4 ? a->ip[0] == 127 : !memcmp(a->ip, one, sizeof(one));
 }
 
+bool
+tcpx_addr_is_link_local(const struct tcpx_addr *a)
+{
+	if (a->family == 4)
+		return a->ip[0] == 169 && a->ip[1] == 254;
+	return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
+}
+
 /* Decimal digits only, 0 to max. */
 static bool
 number_parse(const char *text, uint32_t max, uint32_t *out)

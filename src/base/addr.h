@@ -21,6 +21,8 @@ struct tcpx_addr {
 void tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap);
 /* 127.0.0.0/8 or ::1. */
 bool tcpx_addr_is_loopback(const struct tcpx_addr *a);
+/* Reaches its own link only: 169.254.0.0/16, fe80::/10. */
+bool tcpx_addr_is_link_local(const struct tcpx_addr *a);
 /* 0.0.0.0 or ::. Of a NIC: it has no address of that family yet. */
 bool tcpx_addr_is_wild(const struct tcpx_addr *a);
 /* One of IPv4 that IPv6 holds, ::ffff:a.b.c.d, becomes itself; false: it is none. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "host/links.h"
 
 static unsigned
 bits_of(const struct tcpx_addr *a)
@@ -73,16 +74,11 @@ tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 	return rest == 0 || (a->ip[whole] ^ b->ip[whole]) >> (8 - rest) == 0;
 }
 
-bool
-tcpx_host_addr_link_local(const struct tcpx_addr *a)
+unsigned
+tcpx_host_addr_rank(const struct tcpx_addr *a, unsigned flags)
 {
-	if (a->family == 4)
-		return a->ip[0] == 169 && a->ip[1] == 254;
-	return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
-}
-
-int
-tcpx_host_addr_rank(const struct tcpx_addr *a)
-{
-	return (tcpx_host_addr_link_local(a) ? 2 : 0) + (a->family == 4 ? 0 : 1);
+	return (tcpx_addr_is_link_local(a) ? 64u : 0) + (tcpx_addr_is_loopback(a) ? 32u : 0) +
+	       (flags & TCPX_LINK_TENTATIVE ? 16u : 0) + (flags & TCPX_LINK_DEPRECATED ? 8u : 0) +
+	       (a->family == 4 ? 0 : 4u) + (a->prefix == bits_of(a) ? 2u : 0) +
+	       (flags & TCPX_LINK_TEMPORARY ? 1u : 0);
 }

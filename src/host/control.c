@@ -22,7 +22,7 @@ find(const struct tcpx_host_nic *all, unsigned count, const char *name, struct t
 
 	for (unsigned i = 0; i < count; i++) {
 		*out = all[i];
-		if (!strcmp(all[i].ifname, name))
+		if (tcpx_host_nic_is_called(&all[i], name))
 			return true;
 		if (!literal || !tcpx_host_nic_address(&all[i], &addr, &out->addr))
 			continue;
@@ -41,7 +41,7 @@ drop_link_local(struct tcpx_host_nic *nic)
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < nic->addr_count; i++)
-		if (!tcpx_host_addr_link_local(&nic->addrs[i]))
+		if (!tcpx_addr_is_link_local(&nic->addrs[i]))
 			nic->addrs[kept++] = nic->addrs[i];
 	if (kept)
 		nic->addr_count = kept;

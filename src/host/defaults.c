@@ -77,7 +77,7 @@ plan_channels(const struct tcpx_host_nic *nics, unsigned nic_count, unsigned cpu
 
 	plan->channels_per_nic = 0;
 	for (unsigned i = 0; i < nic_count; i++) {
-		bool single = cpus <= FEW_CPUS && nics[i].loopback;
+		bool single = cpus <= FEW_CPUS && tcpx_addr_is_loopback(&nics[i].addr);
 		unsigned n = single ? 1 : each;
 
 		total += n;

@@ -60,7 +60,7 @@ is_wanted(const struct tcpx_host_nic *nic, bool last_resort)
 {
 	if (last_resort)
 		return nic->loopback && !tcpx_host_nic_unfit(nic);
-	return nic->hardware || !tcpx_host_nic_left_out(nic);
+	return nic->hardware || !nic->left_out;
 }
 
 static int

@@ -21,6 +21,7 @@
 
 #define TCPX_HOST_NICS 32       /* most NICs that a selection gives       */
 #define TCPX_HOST_NODES 64      /* NUMA nodes; more are left out          */
+#define TCPX_HOST_ALTS 96       /* room for the other names of a NIC      */
 #define TCPX_HOST_ADDRESSES 8   /* addresses kept of one NIC              */
 #define TCPX_HOST_ADDR_TEXT 80  /* room that tcpx_host_addr_format() needs */
 #define TCPX_HOST_CHANNELS 64   /* most channels that the defaults give   */
@@ -55,8 +56,15 @@ struct tcpx_host_nic {
 	uint32_t speed_mbps; /* or less, where its qdisc limits it; 0 unknown    */
 	uint32_t mtu;       /* 0 unknown                                         */
 	uint32_t queues_rx, queues_tx;
-	struct tcpx_addr addr; /* the one to use: IPv4 before IPv6 before
-	                             * link-local ones; family 0 for none        */
+	char kind[16];      /* "vlan", "bridge", as the kernel calls it; "" a device, or unknown */
+	char master[16], lower[16]; /* what it belongs to, and stands on; ""     */
+	char alts[TCPX_HOST_ALTS]; /* its other names, between blanks            */
+	bool wireless;
+	bool default_route; /* the machine's leads to it                         */
+	uint8_t grade;      /* of the default choice: choice.c                   */
+	bool slow;          /* by default it carries control only                */
+	const char *left_out; /* why the default leaves it out; NULL: it does not; static */
+	struct tcpx_addr addr; /* the one to use, the first of addrs; family 0: none */
 	struct tcpx_addr addrs[TCPX_HOST_ADDRESSES];
 	unsigned addr_count;
 	char why[64];       /* of a selected NIC: why                            */
@@ -104,20 +112,23 @@ struct tcpx_host_plan {
 TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
 					unsigned *count);
 
+/* Fills in grade, slow and left_out, by the rule in choice.c. Pure. Reading and tcpx_host_nics_family() do it. */
+void tcpx_host_nics_judge(struct tcpx_host_nic *nics, unsigned count);
+
 /* Leaves the NICs the addresses that TCPX_FAMILY, as a number, asks for. Warns if only the loopback has one. */
 void tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t setting);
 
 /*
  * tcpx_host_nics_select - the NICs to use, by name as NCCL names them. Pure.
  * @selection: comma list; NULL or "" for the default. An entry is the beginning of
- *             interface names, or the whole name if the list begins with "=". "^" in
+ *             interface names, or the whole name if the list begins with "="; the other
+ *             names of interfaces count where none itself is called so. "^" in
  *             front of the list (before any "=") takes the default but for those. A
  *             literal address makes a NIC of its own, named by its text; any address
  *             that the machine has, all of 127.0.0.0/8 included, will do.
  * @out:       room for @cap; at most TCPX_HOST_NICS are given, in the list's order
  *
- * The default: up, an address that reaches beyond the link, not loopback, not of
- * containers; if none is left, the loopback. A NIC that is named but down or without
+ * The default: see choice.c; if none is left, the loopback. A NIC that is named but down or without
  * address is left out with a warning. One that is spelled out is used, if another is fit: its link or
  * its address may come. Without one its address is 0.0.0.0 or ::, by the family of the first fit one.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
@@ -149,11 +160,10 @@ TCPX_MUST_CHECK int tcpx_host_nics_control(const struct tcpx_host_nic *all, unsi
 					   const struct tcpx_host_control *want,
 					   const char *selection, struct tcpx_host_nic *data,
 					   unsigned *count, struct tcpx_host_nic *out);
+/* By its own name, or by one of the others that it was given. */
+bool tcpx_host_nic_is_called(const struct tcpx_host_nic *nic, const char *name);
 /* Why a NIC cannot be used; NULL if it can. Static. */
 const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
-/* Why the default leaves it out; NULL if it does not. Static. */
-const char *tcpx_host_nic_left_out(const struct tcpx_host_nic *nic);
-
 /* This boot of this host and the network namespace of the calling thread, as one number: where it
  * differs between two, the loopback of the one is not that of the other. 0: unknown. */
 uint64_t tcpx_host_id(void);

@@ -5,7 +5,6 @@
  */
 #include <linux/ethtool.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -14,19 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "host/links.h"
-
-/* The attribute of this number in @len bytes of them; NULL: none, or with less than @size bytes. */
-static const struct rtattr *
-find(const struct rtattr *at, size_t len, unsigned type, size_t size)
-{
-	int left = (int)len;
-
-	for (; RTA_OK(at, left); at = RTA_NEXT(at, left))
-		if ((at->rta_type & NLA_TYPE_MASK) == type)
-			return RTA_PAYLOAD(at) >= size ? at : NULL;
-	return NULL;
-}
+#include "host/dump.h"
 
 /* Bytes a second of this qdisc; 0: not a tbf. */
 static uint64_t
@@ -35,20 +22,20 @@ tbf_rate(const struct nlmsghdr *m)
 	const struct rtattr *first = (const void *)((const char *)NLMSG_DATA(m) +
 						    NLMSG_ALIGN(sizeof(struct tcmsg)));
 	size_t len = NLMSG_PAYLOAD(m, sizeof(struct tcmsg));
-	const struct rtattr *kind = find(first, len, TCA_KIND, sizeof("tbf"));
-	const struct rtattr *options = find(first, len, TCA_OPTIONS, 0), *found;
+	const struct rtattr *kind = tcpx_dump_find(first, len, TCA_KIND, sizeof("tbf"));
+	const struct rtattr *options = tcpx_dump_find(first, len, TCA_OPTIONS, 0), *found;
 	uint64_t rate;
 
 	if (!kind || memcmp(RTA_DATA(kind), "tbf", sizeof("tbf")) != 0 || !options)
 		return 0;
 	first = RTA_DATA(options);
 	len = RTA_PAYLOAD(options);
-	found = find(first, len, TCA_TBF_RATE64, sizeof(rate));
+	found = tcpx_dump_find(first, len, TCA_TBF_RATE64, sizeof(rate));
 	if (found) {
 		memcpy(&rate, RTA_DATA(found), sizeof(rate));
 		return rate;
 	}
-	found = find(first, len, TCA_TBF_PARMS, sizeof(struct tc_tbf_qopt));
+	found = tcpx_dump_find(first, len, TCA_TBF_PARMS, sizeof(struct tc_tbf_qopt));
 	return found ? ((const struct tc_tbf_qopt *)RTA_DATA(found))->rate.rate : 0;
 }
 
@@ -56,13 +43,14 @@ static void
 take(struct tcpx_links *links, const struct nlmsghdr *m)
 {
 	const struct tcmsg *tc = NLMSG_DATA(m);
+	struct tcpx_link *link;
 
 	if (m->nlmsg_type != RTM_NEWQDISC || m->nlmsg_len < NLMSG_LENGTH(sizeof(*tc)) ||
 	    tc->tcm_parent != TC_H_ROOT)
 		return;
-	for (unsigned i = 0; i < links->count; i++)
-		if ((int)links->link[i].index == tc->tcm_ifindex)
-			links->link[i].limit_bps = 8 * tbf_rate(m);
+	link = tcpx_dump_link(links, (unsigned)tc->tcm_ifindex);
+	if (link)
+		link->limit_bps = 8 * tbf_rate(m);
 }
 
 /* veth always says 10 Gbit/s, tun 10 Mbit/s. */
@@ -80,29 +68,11 @@ invents_speed(int fd, const char *name)
 void
 tcpx_links_limits(struct tcpx_links *links)
 {
-	struct {
-		struct nlmsghdr head;
-		struct tcmsg tc;
-	} ask = { .head = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETQDISC,
-			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	_Alignas(struct nlmsghdr) char room[32768]; /* the kernel's largest part of a list */
-	bool more = fd >= 0 && send(fd, &ask, sizeof(ask), 0) == sizeof(ask);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	for (unsigned i = 0; fd >= 0 && i < links->count; i++)
 		links->link[i].invents_speed = invents_speed(fd, links->link[i].name);
-	while (more) {
-		/* it lists while it is asked, so there is nothing to wait for */
-		ssize_t n = recv(fd, room, sizeof(room), MSG_DONTWAIT);
-		int left = (int)n;
-
-		more = left > 0;
-		for (const struct nlmsghdr *m = (const void *)room; NLMSG_OK(m, left);
-		     m = NLMSG_NEXT(m, left)) {
-			more &= m->nlmsg_type != NLMSG_DONE && m->nlmsg_type != NLMSG_ERROR;
-			take(links, m);
-		}
-	}
 	if (fd >= 0)
 		close(fd);
+	(void)tcpx_dump(RTM_GETQDISC, take, links);
 }

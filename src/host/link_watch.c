@@ -64,11 +64,17 @@ has(const struct ifaddrs *ifa, const struct tcpx_addr *addr)
 static bool
 has_one(const struct ifaddrs *ifa, const char *name, uint8_t family)
 {
+	const struct sockaddr_in *in = (const void *)ifa->ifa_addr;
 	const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
+	struct tcpx_addr addr = { .family = family };
 
-	if (!in6 || in6->sin6_family != (family == 4 ? AF_INET : AF_INET6) || strcmp(ifa->ifa_name, name))
+	if (!in || in->sin_family != (family == 4 ? AF_INET : AF_INET6) || strcmp(ifa->ifa_name, name))
 		return false;
-	return family == 4 || !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+	if (family == 4)
+		memcpy(addr.ip, &in->sin_addr, 4);
+	else
+		memcpy(addr.ip, &in6->sin6_addr, 16);
+	return !tcpx_addr_is_link_local(&addr);
 }
 
 bool

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interfaces and addresses: from getifaddrs(), or from the files of a fixture. */
+/* Interfaces and addresses: from the kernel, or from the files of a fixture. */
 #include "host/links.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/addr.h"
+#include "host/dump.h"
 #include "host/io.h"
 
 #define ADDRESSES_BYTES 65536 /* largest "addresses" file of a fixture */
@@ -24,17 +23,15 @@ find_link(struct tcpx_links *links, const char *name)
 	return NULL;
 }
 
-/* The link of that name, made if new; NULL: no memory. */
-static struct tcpx_link *
-get_link(struct tcpx_links *links, const char *name)
+struct tcpx_link *
+tcpx_links_add(struct tcpx_links *links, const char *name)
 {
-	struct tcpx_link *link = find_link(links, name);
+	struct tcpx_link *link = realloc(links->link, (links->count + 1) * sizeof(*link));
 
-	if (link)
-		return link;
-	link = realloc(links->link, (links->count + 1) * sizeof(*link));
-	if (!link)
+	if (!link) {
+		links->no_memory = true;
 		return NULL;
+	}
 	links->link = link;
 	link += links->count++;
 	*link = (struct tcpx_link){ .index = 0 };
@@ -42,13 +39,23 @@ get_link(struct tcpx_links *links, const char *name)
 	return link;
 }
 
-/* Keeps the list sorted by rank; the worst drops out when it is full. */
-static void
-add_address(struct tcpx_link *link, const struct tcpx_addr *addr)
+/* Is @a better than @b, or as good and older? */
+static bool
+precedes(const struct tcpx_link_addr *a, const struct tcpx_link_addr *b)
+{
+	unsigned x = tcpx_host_addr_rank(&a->addr, a->flags), y = tcpx_host_addr_rank(&b->addr, b->flags);
+
+	if (x != y || a->made == b->made)
+		return x < y || (x == y && a->addr.family == 6 && a->made); /* the kernel lists new ones first */
+	return (int32_t)(a->made - b->made) < 0;
+}
+
+void
+tcpx_links_add_address(struct tcpx_link *link, const struct tcpx_link_addr *addr)
 {
 	unsigned at = link->addr_count;
 
-	while (at > 0 && tcpx_host_addr_rank(&link->addrs[at - 1]) > tcpx_host_addr_rank(addr))
+	while (at > 0 && precedes(addr, &link->addrs[at - 1]))
 		at--;
 	if (at == TCPX_HOST_ADDRESSES)
 		return;
@@ -69,74 +76,18 @@ compare_names(const void *a, const void *b)
 
 /* ---- the machine ------------------------------------------------------------------ */
 
-static uint8_t
-prefix_of(const uint8_t *mask, size_t len)
-{
-	uint8_t prefix = 0;
-
-	for (size_t i = 0; i < len; i++)
-		prefix += (uint8_t)__builtin_popcount(mask[i]);
-	return prefix;
-}
-
-static bool
-from_sockaddr(const struct ifaddrs *ifa, struct tcpx_addr *addr)
-{
-	*addr = (struct tcpx_addr){ 0 };
-	if (!ifa->ifa_addr || !ifa->ifa_netmask)
-		return false;
-	if (ifa->ifa_addr->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)ifa->ifa_addr;
-		const struct sockaddr_in *mask = (const void *)ifa->ifa_netmask;
-
-		addr->family = 4;
-		memcpy(addr->ip, &in->sin_addr, 4);
-		addr->prefix = prefix_of((const uint8_t *)&mask->sin_addr, 4);
-		return true;
-	}
-	if (ifa->ifa_addr->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
-		const struct sockaddr_in6 *mask = (const void *)ifa->ifa_netmask;
-
-		addr->family = 6;
-		addr->scope = in6->sin6_scope_id;
-		memcpy(addr->ip, &in6->sin6_addr, 16);
-		addr->prefix = prefix_of((const uint8_t *)&mask->sin6_addr, 16);
-		return true;
-	}
-	return false;
-}
-
 static int
 read_machine(struct tcpx_links *links)
 {
-	struct tcpx_addr addr;
-	struct ifaddrs *all;
-	int rc = 0;
+	int rc = tcpx_dump(RTM_GETLINK, tcpx_dump_take_link, links);
 
-	if (getifaddrs(&all) < 0)
-		return tcpx_fail_errno(TCPX_SUB_HOST, "list interfaces");
-	for (const struct ifaddrs *ifa = all; ifa; ifa = ifa->ifa_next) {
-		struct tcpx_link *link;
-		char name[IFNAMSIZ];
-
-		/* An alias, "eth0:1", is an address of eth0. */
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(ifa->ifa_name, ":"),
-			 ifa->ifa_name);
-		link = get_link(links, name);
-		if (!link) {
-			rc = tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "list %u interfaces", links->count);
-			break;
-		}
-		link->index = if_nametoindex(name);
-		link->up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING);
-		link->loopback = ifa->ifa_flags & IFF_LOOPBACK;
-		if (from_sockaddr(ifa, &addr))
-			add_address(link, &addr);
-	}
-	freeifaddrs(all);
+	if (rc == 0)
+		rc = tcpx_dump(RTM_GETADDR, tcpx_dump_take_address, links);
+	if (rc < 0)
+		return tcpx_fail(TCPX_SUB_HOST, rc, "list interfaces");
+	tcpx_dump_join(links);
 	tcpx_links_limits(links);
-	return rc;
+	return 0;
 }
 
 /* ---- a fixture -------------------------------------------------------------------- */
@@ -157,16 +108,51 @@ read_fixture_flags(const char *root, struct tcpx_link *link)
 	link->loopback = flags & IFF_LOOPBACK;
 }
 
-static int
+/* Links "lower_NAME" lead to those that it stands on. */
+static void
+read_fixture_lower(const char *root, struct tcpx_link *link)
+{
+	struct tcpx_io_names names;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s", link->name);
+	if (tcpx_io_list(root, path, &names) < 0)
+		return;
+	for (unsigned i = 0; i < names.count; i++)
+		if (!strncmp(names.entry[i]->d_name, "lower_", 6))
+			snprintf(link->lower, sizeof(link->lower), "%.15s", names.entry[i]->d_name + 6);
+	tcpx_io_names_free(&names);
+}
+
+/* Reads the type that a device names, and the mark of those without one. */
+static void
+read_fixture_kind(const char *root, struct tcpx_link *link)
+{
+	char path[64], text[512];
+	const char *type;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/uevent", link->name);
+	type = tcpx_io_read(root, path, text, sizeof(text)) > 0 ? strstr(text, "DEVTYPE=") : NULL;
+	if (type)
+		sscanf(type, "DEVTYPE=%15s", link->kind);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/tun_flags", link->name);
+	if (tcpx_io_exists(root, path))
+		strcpy(link->kind, "tun");
+	snprintf(path, sizeof(path), "/sys/class/net/%s/master", link->name);
+	if (tcpx_io_read_link(root, path, link->master, sizeof(link->master)) < 0)
+		link->master[0] = '\0';
+	read_fixture_lower(root, link);
+}
+
+static void
 read_fixture_links(const char *root, struct tcpx_links *links)
 {
 	struct tcpx_io_names names;
 	struct tcpx_link *link;
-	int rc = 0;
 
 	if (tcpx_io_list(root, "/sys/class/net", &names) < 0)
-		return 0; /* no such directory: a machine without interfaces */
-	for (unsigned i = 0; i < names.count && rc == 0; i++) {
+		return; /* no such directory: a machine without interfaces */
+	for (unsigned i = 0; i < names.count; i++) {
 		const char *name = names.entry[i]->d_name;
 		char path[512];
 
@@ -174,32 +160,41 @@ read_fixture_links(const char *root, struct tcpx_links *links)
 		/* A name too long, a file (bonding_masters), a dangling link. */
 		if (strlen(name) >= sizeof(link->name) || !tcpx_io_is_dir(root, path))
 			continue;
-		link = get_link(links, name);
-		if (link)
+		link = tcpx_links_add(links, name);
+		if (link) {
 			read_fixture_flags(root, link);
-		else
-			rc = tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "list %u interfaces", names.count);
+			read_fixture_kind(root, link);
+		}
 	}
 	tcpx_io_names_free(&names);
-	return rc;
+}
+
+static uint8_t
+flags_of(const char *words)
+{
+	return (uint8_t)((strstr(words, "deprecated") ? TCPX_LINK_DEPRECATED : 0) |
+			 (strstr(words, "tentative") ? TCPX_LINK_TENTATIVE : 0) |
+			 (strstr(words, "temporary") ? TCPX_LINK_TEMPORARY : 0));
 }
 
 static void
 read_fixture_address(struct tcpx_links *links, const char *line)
 {
-	struct tcpx_addr addr;
+	struct tcpx_link_addr addr = { 0 };
 	struct tcpx_link *link;
 	char name[16], text[64];
+	int end = 0;
 
-	if (*line == '#' || sscanf(line, "%15s %63s", name, text) != 2)
+	if (*line == '#' || sscanf(line, "%15s %63s%n", name, text, &end) != 2)
 		return;
 	link = find_link(links, name);
-	if (!link || tcpx_host_addr_parse(text, &addr) < 0) {
+	if (!link || tcpx_host_addr_parse(text, &addr.addr) < 0) {
 		tcpx_warn(TCPX_SUB_HOST, "addresses: \"%s\" is not an interface that exists and "
 			  "ADDRESS/PREFIX; left out", line);
 		return;
 	}
-	add_address(link, &addr);
+	addr.flags = flags_of(line + end);
+	tcpx_links_add_address(link, &addr);
 }
 
 static int
@@ -225,16 +220,17 @@ read_fixture_addresses(const char *root, struct tcpx_links *links)
 int
 tcpx_links_read(const char *root, struct tcpx_links *links)
 {
-	struct tcpx_links found = { NULL, 0 };
+	struct tcpx_links found = { .count = 0 };
 	int rc;
 
 	if (tcpx_io_is_machine(root)) {
 		rc = read_machine(&found);
 	} else {
-		rc = read_fixture_links(root, &found);
-		if (rc == 0)
-			rc = read_fixture_addresses(root, &found);
+		read_fixture_links(root, &found);
+		rc = read_fixture_addresses(root, &found);
 	}
+	if (rc == 0 && found.no_memory)
+		rc = tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "list more than %u interfaces", found.count);
 	if (rc < 0) {
 		tcpx_links_free(&found);
 		return rc;
@@ -249,5 +245,5 @@ void
 tcpx_links_free(struct tcpx_links *links)
 {
 	free(links->link);
-	*links = (struct tcpx_links){ NULL, 0 };
+	*links = (struct tcpx_links){ .count = 0 };
 }

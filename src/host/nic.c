@@ -13,6 +13,7 @@
 #include "host/io.h"
 #include "host/links.h"
 #include "host/place.h"
+#include "host/route.h"
 
 static uint32_t
 read_u32(const char *root, const char *dir, const char *file)
@@ -63,6 +64,8 @@ read_sysfs(const char *root, const struct tcpx_link *link, const struct tcpx_hos
 		nic->driver[0] = '\0';
 	snprintf(path, sizeof(path), "%s/brport", dir);
 	nic->bridge_port = tcpx_io_exists(root, path);
+	snprintf(path, sizeof(path), "%s/phy80211", dir);
+	nic->wireless = tcpx_io_exists(root, path);
 	nic->speed_mbps = read_u32(root, dir, "speed");
 	nic->mtu = read_u32(root, dir, "mtu");
 	count_queues(root, dir, nic);
@@ -82,8 +85,13 @@ read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_
 	};
 	snprintf(nic->name, sizeof(nic->name), "%s", link->name);
 	snprintf(nic->ifname, sizeof(nic->ifname), "%s", link->name);
-	memcpy(nic->addrs, link->addrs, sizeof(nic->addrs));
-	nic->addr = link->addrs[0];
+	memcpy(nic->kind, link->kind, sizeof(nic->kind));
+	memcpy(nic->master, link->master, sizeof(nic->master));
+	memcpy(nic->lower, link->lower, sizeof(nic->lower));
+	memcpy(nic->alts, link->alts, sizeof(nic->alts));
+	for (unsigned i = 0; i < link->addr_count; i++)
+		nic->addrs[i] = link->addrs[i].addr;
+	nic->addr = nic->addrs[0];
 	read_sysfs(root, link, cpus, nic);
 	limit_mbps = (link->limit_bps + 500000) / 1000000;
 	if (link->invents_speed)
@@ -98,6 +106,7 @@ tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out, unsigned *coun
 	struct tcpx_host_cpus *cpus;
 	struct tcpx_host_nic *nics;
 	struct tcpx_links links;
+	char by_default[16];
 	int rc;
 
 	rc = tcpx_links_read(root, &links);
@@ -111,8 +120,12 @@ tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out, unsigned *coun
 		goto free_links;
 	}
 	tcpx_cpu_nodes_read(root, cpus);
-	for (unsigned i = 0; i < links.count; i++)
+	tcpx_host_route(root, by_default, sizeof(by_default));
+	for (unsigned i = 0; i < links.count; i++) {
 		read_nic(root, &links.link[i], cpus, &nics[i]);
+		nics[i].default_route = !strcmp(nics[i].ifname, by_default);
+	}
+	tcpx_host_nics_judge(nics, links.count);
 	*out = nics;
 	*count = links.count;
 
@@ -147,6 +160,7 @@ tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t setti
 		keep_family(&nics[i], family);
 		after |= !nics[i].loopback && nics[i].addr_count;
 	}
+	tcpx_host_nics_judge(nics, count);
 	if (before && !after)
 		tcpx_warn(TCPX_SUB_HOST, "NIC selection: no NIC but the loopback has an address of IPv%u, which "
 			  "TCPX_FAMILY=ipv%u asks for", family, family);

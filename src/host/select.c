@@ -16,12 +16,7 @@ struct selection {
 	bool exclude, exact;
 	unsigned count;
 	char entry[ENTRIES_MAX][48];
-};
-
-/* What containers and virtual machines put beside the real ones. */
-static const char *const container_prefixes[] = {
-	"docker", "virbr", "lxcbr", "lxdbr", "podman", "br-", "veth", "cni", "cali", "flannel",
-	"gke",
+	bool alt[ENTRIES_MAX]; /* no interface itself is called so: their other names count */
 };
 
 /* The result being filled. */
@@ -31,41 +26,12 @@ struct chosen {
 	unsigned left_out; /* fitting ones beyond the cap */
 };
 
-static bool
-starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool
-is_container_name(const char *name)
-{
-	for (size_t i = 0; i < sizeof(container_prefixes) / sizeof(container_prefixes[0]); i++)
-		if (starts_with(name, container_prefixes[i]))
-			return true;
-	return false;
-}
-
 const char *
 tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
 {
 	if (!nic->up)
 		return "down";
 	return nic->addr.family == 0 ? "no address" : NULL;
-}
-
-const char *
-tcpx_host_nic_left_out(const struct tcpx_host_nic *nic)
-{
-	if (nic->loopback)
-		return "loopback";
-	if (nic->bridge_port)
-		return "port of a bridge";
-	if (is_container_name(nic->ifname))
-		return "name of a container's or virtual machine's network";
-	if (tcpx_host_nic_unfit(nic))
-		return tcpx_host_nic_unfit(nic);
-	return tcpx_host_addr_link_local(&nic->addr) ? "only a link-local address" : NULL;
 }
 
 static int
@@ -135,6 +101,25 @@ choose(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
 	c->count++;
 }
 
+/* Puts it where it belongs by the order of the default. */
+static void
+choose_in_order(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
+{
+	unsigned at = c->count;
+
+	while (at > 0 && tcpx_host_nic_precedes(nic, &c->nic[at - 1]))
+		at--;
+	if (c->count == c->cap)
+		c->left_out++;
+	else
+		c->count++;
+	if (at == c->cap)
+		return;
+	memmove(&c->nic[at + 1], &c->nic[at], (c->count - at - 1) * sizeof(*nic));
+	c->nic[at] = *nic;
+	snprintf(c->nic[at].why, sizeof(c->nic[at].why), "%s", why);
+}
+
 bool
 tcpx_host_nic_address(const struct tcpx_host_nic *nic, const struct tcpx_addr *addr,
 		      struct tcpx_addr *own)
@@ -155,10 +140,37 @@ tcpx_host_nic_address(const struct tcpx_host_nic *nic, const struct tcpx_addr *a
 	return false;
 }
 
+/* By its own name, or with @alt by one of the others. */
 static bool
-name_matches(const char *name, const char *entry, bool exact)
+matches(const struct tcpx_host_nic *nic, const char *entry, bool exact, bool alt)
 {
-	return exact ? strcmp(name, entry) == 0 : starts_with(name, entry);
+	const char *name = alt ? nic->alts : nic->ifname;
+	size_t want = strlen(entry), len;
+
+	for (; *name; name += len + (name[len] == ' ')) {
+		len = strcspn(name, " ");
+		if (strncmp(name, entry, want) == 0 && (len == want || (!exact && len > want)))
+			return true;
+	}
+	return false;
+}
+
+bool
+tcpx_host_nic_is_called(const struct tcpx_host_nic *nic, const char *name)
+{
+	return matches(nic, name, true, false) || matches(nic, name, true, true);
+}
+
+static void
+look_for_others(const struct tcpx_host_nic *all, unsigned count, struct selection *sel)
+{
+	for (unsigned i = 0; i < sel->count; i++) {
+		unsigned k = 0;
+
+		while (k < count && !matches(&all[k], sel->entry[i], sel->exact, false))
+			k++;
+		sel->alt[i] = k == count;
+	}
 }
 
 /* One that is spelled out and down is wanted: its channels join when its link comes. */
@@ -177,7 +189,7 @@ choose_spelled(struct chosen *c, const struct tcpx_host_nic *found, const char *
 {
 	struct tcpx_host_nic nic = *found;
 
-	if (tcpx_host_addr_link_local(&nic.addr))
+	if (tcpx_addr_is_link_local(&nic.addr))
 		nic.addr.family = 0;
 	choose_named(c, &nic, why);
 }
@@ -207,7 +219,7 @@ choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 
 static void
 choose_names(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
-	     const char *entry, bool exact)
+	     const char *entry, bool exact, bool alt)
 {
 	bool matched = false;
 	char why[64];
@@ -216,10 +228,10 @@ choose_names(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 	for (unsigned i = 0; i < count; i++) {
 		const char *unfit = tcpx_host_nic_unfit(&all[i]);
 
-		if (!name_matches(all[i].ifname, entry, exact))
+		if (!matches(&all[i], entry, exact, alt))
 			continue;
 		matched = true;
-		if (strcmp(all[i].ifname, entry) == 0)
+		if (tcpx_host_nic_is_called(&all[i], entry))
 			choose_spelled(c, &all[i], why);
 		else if (unfit)
 			tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s matches \"%s\" but: %s; left "
@@ -242,7 +254,7 @@ choose_listed(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 && addr.prefix == 0)
 			choose_address(c, all, count, sel->entry[i], &addr);
 		else
-			choose_names(c, all, count, sel->entry[i], sel->exact);
+			choose_names(c, all, count, sel->entry[i], sel->exact, sel->alt[i]);
 	}
 }
 
@@ -252,7 +264,7 @@ is_excluded(const struct tcpx_host_nic *nic, const struct selection *sel)
 	for (unsigned i = 0; i < sel->count; i++) {
 		struct tcpx_addr addr, own;
 
-		if (name_matches(nic->ifname, sel->entry[i], sel->exact))
+		if (matches(nic, sel->entry[i], sel->exact, sel->alt[i]))
 			return true;
 		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 &&
 		    tcpx_host_nic_address(nic, &addr, &own))
@@ -261,15 +273,33 @@ is_excluded(const struct tcpx_host_nic *nic, const struct selection *sel)
 	return false;
 }
 
+/* The best grade of those that a "^" list leaves; the grades of what is seldom meant do not count. */
+static uint8_t
+grade_left(const struct tcpx_host_nic *all, unsigned count, const struct selection *sel)
+{
+	uint8_t best = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (tcpx_host_nic_is_better(&all[i], best) && !is_excluded(&all[i], sel))
+			best = all[i].grade;
+	return best;
+}
+
 /* The default, without what a "^" list names. */
 static void
 choose_default(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 	       const struct selection *sel)
 {
+	const char *why = sel->count ? "up, has an address, is not excluded" : "up, has an address";
+	uint8_t grade;
+
 	for (unsigned i = 0; i < count; i++)
-		if (!tcpx_host_nic_left_out(&all[i]) && !is_excluded(&all[i], sel))
-			choose(c, &all[i], sel->count ? "up, has an address, is not excluded" :
-							"up, has an address");
+		if (!all[i].left_out && !is_excluded(&all[i], sel))
+			choose_in_order(c, &all[i], why);
+	grade = c->count ? 0 : grade_left(all, count, sel);
+	for (unsigned i = 0; grade && i < count; i++)
+		if (tcpx_host_nic_is_better(&all[i], grade - 1u) && !is_excluded(&all[i], sel))
+			choose_in_order(c, &all[i], why);
 	if (c->count)
 		return;
 	for (unsigned i = 0; i < count; i++)
@@ -326,6 +356,7 @@ tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const
 		rc = parse_selection(selection, &sel);
 		if (rc < 0)
 			return rc;
+		look_for_others(all, all_count, &sel);
 	}
 	if (sel.count && !sel.exclude)
 		choose_listed(&c, all, all_count, &sel);

@@ -196,6 +196,25 @@ add_queues(struct fixture *f, const char *dir, const char *kind, unsigned count)
 	}
 }
 
+/* What it belongs to, and what it stands on. */
+static void
+add_others(struct fixture *f, const struct line *l, const char *dir)
+{
+	const char *master = value_of(l, "master", NULL), *lower = value_of(l, "lower", NULL);
+	char path[3 * PATH_BYTES], to[64];
+
+	if (master) {
+		snprintf(path, sizeof(path), "%s/master", dir);
+		snprintf(to, sizeof(to), "class/net/%s", master);
+		link_back(f, path, to);
+	}
+	if (lower) {
+		snprintf(path, sizeof(path), "%s/lower_%s", dir, lower);
+		snprintf(to, sizeof(to), "class/net/%s", lower);
+		link_back(f, path, to);
+	}
+}
+
 static void
 add_nic(struct fixture *f, const struct line *l)
 {
@@ -217,15 +236,21 @@ add_nic(struct fixture *f, const struct line *l)
 	put_in(f, dir, "speed=%s", value_of(l, "speed", "10000"));
 	add_queues(f, dir, "rx", (unsigned)atoi(value_of(l, "rx", "1")));
 	add_queues(f, dir, "tx", (unsigned)atoi(value_of(l, "tx", "1")));
+	if (value_of(l, "kind", NULL))
+		put_in(f, dir, "uevent=DEVTYPE=%s", value_of(l, "kind", NULL));
+	if (value_of(l, "wlan", NULL))
+		put_in(f, dir, "phy80211/index=%s", "0");
 	if (value_of(l, "bridge", NULL))
 		put_in(f, dir, "brport/state=%s", "3");
 	snprintf(path, sizeof(path), "sys/class/net/%s", name);
 	link_back(f, path, dir + strlen("sys/"));
+	add_others(f, l, dir);
 
 	for (unsigned i = 0; i < l->count; i++) {
 		if (strcmp(l->key[i], "addr") != 0)
 			continue;
-		snprintf(path, sizeof(path), "%s %s", name, l->value[i]);
+		snprintf(path, sizeof(path), "%s %.*s %s", name, (int)strcspn(l->value[i], ","),
+			 l->value[i], l->value[i] + strcspn(l->value[i], ","));
 		put(f, "addresses", "a", path);
 	}
 }

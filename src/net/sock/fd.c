@@ -82,14 +82,6 @@ sockaddr_to(const union sockaddr_any *sa, struct tcpx_addr *a)
 	(void)tcpx_addr_unmap(a);
 }
 
-static bool
-is_local(const struct sockaddr *sa)
-{
-	const struct sockaddr_in6 *in6 = (const void *)sa;
-
-	return sa->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
-}
-
 /* The address of a NIC; of one that had none when the engine opened: what it has now. -EADDRNOTAVAIL:
  * nothing, not logged. */
 static int
@@ -103,10 +95,15 @@ own_address(const struct tcpx_nic *nic, struct tcpx_addr *own)
 		return 0;
 	if (getifaddrs(&all) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "addresses of %s", nic->name);
-	for (const struct ifaddrs *ifa = all; ifa && tcpx_addr_is_wild(own); ifa = ifa->ifa_next)
-		if (ifa->ifa_addr && ifa->ifa_addr->sa_family == family &&
-		    !is_local(ifa->ifa_addr) && !strcmp(ifa->ifa_name, nic->name))
-			sockaddr_to((const void *)ifa->ifa_addr, own);
+	for (const struct ifaddrs *ifa = all; ifa; ifa = ifa->ifa_next) {
+		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != family ||
+		    strcmp(ifa->ifa_name, nic->name) != 0)
+			continue;
+		sockaddr_to((const void *)ifa->ifa_addr, own);
+		if (!tcpx_addr_is_link_local(own))
+			break;
+		*own = nic->addr;
+	}
 	freeifaddrs(all);
 	return tcpx_addr_is_wild(own) ? -EADDRNOTAVAIL : 0;
 }

@@ -44,7 +44,7 @@ probe_loopback_only(const struct machine *m, struct check_result *r)
 	if (!has_nics(m, r))
 		return;
 	for (unsigned i = 0; i < m->nic_count; i++)
-		real += !m->nics[i].loopback;
+		real += !tcpx_addr_is_loopback(&m->nics[i].addr);
 	if (real)
 		check_ok(r, "by %u of the %u chosen", real, m->nic_count);
 	else
@@ -67,6 +67,15 @@ probe_up(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is seen");
 }
 
+/* Up, as good as those that are chosen, and left out for its address. */
+static bool
+is_link_only(const struct machine *m, const struct tcpx_host_nic *nic)
+{
+	if (!nic->up || !tcpx_addr_is_link_local(&nic->addr) || machine_chosen(m, nic->ifname))
+		return false;
+	return nic->hardware || (nic->grade && m->nic_count && nic->grade >= m->nics[0].grade);
+}
+
 static void
 probe_address(const struct machine *m, struct check_result *r)
 {
@@ -78,8 +87,11 @@ probe_address(const struct machine *m, struct check_result *r)
 		up += nic->hardware && nic->up;
 		if (nic->hardware && nic->up && nic->addr.family == 0)
 			check_add(r, "%s has none", nic->name);
+		if (is_link_only(m, nic))
+			check_add(r, "%s has a link-local one alone, which TCPX_NICS=%s takes", nic->name,
+				  nic->name);
 	}
-	if (up)
+	if (up || r->evidence[0])
 		check_judge(r, "all %u that are up", up);
 	else
 		check_skip(r, "no hardware NIC is up");
@@ -265,12 +277,13 @@ const struct check checks_nic[] = {
 	  "Bring an interface up and give it an address, or change TCPX_NICS; tcpx info tells "
 	  "for each interface why it is not used." },
 	{ "loopback", CHECK_NOTE, "Can another machine be reached?", probe_loopback_only,
-	  "Good for trying things out. For two machines an interface other than lo must be up "
-	  "and have an address." },
+	  "Good for trying things out. For two machines an interface must be up and have an "
+	  "address that others can reach." },
 	{ "nics-up", CHECK_WARNING, "Are all hardware NICs up?", probe_up,
 	  "ip link set NIC up; if it stays down, look at the cable or the virtual network." },
 	{ "addresses", CHECK_WARNING, "Has every hardware NIC that is up an address?", probe_address,
-	  "Without an address a NIC is not used: ip addr add ADDRESS/PREFIX dev NIC." },
+	  "Without an address a NIC is not used: ip addr add ADDRESS/PREFIX dev NIC. One that reaches its "
+	  "own link alone is used where TCPX_NICS names the NIC, on both sides." },
 	{ "subnets", CHECK_WARNING, "Can NICs that share a subnet be told apart?", probe_subnets,
 	  "Give each NIC its own subnet, or for these: sysctl net.ipv4.conf.NIC.rp_filter=2, "
 	  "arp_ignore=1, arp_announce=2." },

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune/facts/role.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool
@@ -11,26 +10,6 @@ tcpx_roles_data(const struct tcpx_roles *roles, const char *ifname)
 		if (!strcmp(roles->data[i]->ifname, ifname))
 			return true;
 	return false;
-}
-
-/* "Iface Destination Gateway Flags RefCnt Use Metric Mask ...", numbers in hexadecimal
- * except the metric; 0000 is the default. */
-void
-tcpx_role_route(const char *route, char *ifname, size_t cap)
-{
-	unsigned best = ~0u;
-
-	*ifname = '\0';
-	for (const char *at = route; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		unsigned to, flags, metric, mask;
-		char name[16];
-
-		if (sscanf(at, "%15s %x %*x %x %*d %*d %u %x", name, &to, &flags, &metric,
-			   &mask) == 5 && to == 0 && mask == 0 && flags & 1 && metric < best) {
-			best = metric;
-			snprintf(ifname, cap, "%s", name);
-		}
-	}
 }
 
 /* ---- data ---- */
@@ -106,21 +85,21 @@ fit(const struct tcpx_role_facts *f, const char *ifname)
 static void
 find_control(const struct tcpx_role_facts *f, struct tcpx_roles *out)
 {
-	char ifname[16];
-
 	if (f->control) {
 		out->control = fit(f, f->control);
 		out->control_why = "as asked for";
 		return;
 	}
-	tcpx_role_route(f->route, ifname, sizeof(ifname));
-	out->control = *ifname ? fit(f, ifname) : NULL;
+	for (unsigned i = 0; i < f->all_count && !out->control; i++)
+		if (f->all[i].default_route)
+			out->control = fit(f, f->all[i].ifname);
 	out->control_why = "it has the default route";
-	if (out->control && ((!out->by_gpu && !f->named) || !tcpx_roles_data(out, ifname)))
+	if (out->control &&
+	    ((!out->by_gpu && !f->named) || !tcpx_roles_data(out, out->control->ifname)))
 		return;
 	out->control = NULL;
 	for (unsigned i = 0; i < f->all_count && !out->control; i++)
-		if (!tcpx_host_nic_left_out(&f->all[i]) && !tcpx_roles_data(out, f->all[i].ifname))
+		if (!f->all[i].left_out && !tcpx_roles_data(out, f->all[i].ifname))
 			out->control = &f->all[i];
 	out->control_why = out->by_gpu ? "no GPU is next to it" : "it carries no data";
 	if (!out->control && out->count) {

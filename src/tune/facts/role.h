@@ -22,7 +22,6 @@ struct tcpx_role_facts {
 	const struct tcpx_host_gpu *gpus;
 	unsigned gpu_count;
 	const char *control;              /* interface that was asked for, or NULL   */
-	const char *route;                /* text of proc/net/route; "" unknown      */
 	bool named;                       /* @nics are those that were named         */
 };
 
@@ -38,7 +37,5 @@ struct tcpx_roles {
 void tcpx_roles_find(const struct tcpx_role_facts *facts, struct tcpx_roles *out);
 /* Whether a data NIC has that interface. */
 bool tcpx_roles_data(const struct tcpx_roles *roles, const char *ifname);
-/* The interface of the default route in that text, the one of least metric; "" none. */
-void tcpx_role_route(const char *route, char *ifname, size_t cap);
 
 #endif

@@ -56,15 +56,31 @@ node_text(const struct tcpx_host_place *place, char *buf, size_t cap)
 	return buf;
 }
 
+/* "10.0.0.2/24, fd00::2/64", the one to use first. */
+static void
+list_addresses(const struct tcpx_host_nic *nic, char *buf, size_t cap)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (unsigned i = 0; i < nic->addr_count; i++) {
+		char addr[TCPX_HOST_ADDR_TEXT];
+
+		tcpx_host_addr_format(&nic->addrs[i], addr, sizeof(addr));
+		len += (size_t)snprintf(buf + len, cap - len, "%s%s", i ? ", " : "", addr);
+	}
+}
+
 /* Two lines: the second has the texts of any length. */
 static void
 print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 {
-	char addr[TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32] = "-", mtu[16] = "-";
+	char addrs[TCPX_HOST_ADDRESSES * TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32] = "-",
+	     mtu[16] = "-";
 	bool used;
 	const char *why = machine_nic_why(m, nic, &used);
 
-	tcpx_host_addr_format(&nic->addr, addr, sizeof(addr));
+	list_addresses(nic, addrs, sizeof(addrs));
 	if (nic->queues_rx || nic->queues_tx)
 		snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
 	if (nic->mtu)
@@ -77,8 +93,7 @@ print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 	       node_text(&nic->place, node, sizeof(node)), *nic->driver ? nic->driver : "-",
 	       *nic->place.pci ? nic->place.pci : "-");
 	printf("%*s", NIC_INDENT, "");
-	out_wrapf(stdout, NIC_INDENT, "%s%s%s", nic->addr.family ? addr : "",
-		  nic->addr.family ? ": " : "", why);
+	out_wrapf(stdout, NIC_INDENT, "%s%s%s", addrs, *addrs ? ": " : "", why);
 }
 
 static void

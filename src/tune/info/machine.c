@@ -144,14 +144,10 @@ named_nics(const struct machine *m)
 static void
 find_roles(const struct machine *m, bool named, const char *control, struct tcpx_roles *out)
 {
-	char route[8192];
-
-	if (tcpx_host_text_read(m->root, "/proc/net/route", route, sizeof(route)) < 0)
-		route[0] = '\0';
 	tcpx_roles_find(&(struct tcpx_role_facts){
 		.all = m->facts->nics, .all_count = m->facts->nic_count, .nics = m->nics,
 		.nic_count = m->nic_count,
-		.gpus = m->facts->gpus, .gpu_count = m->facts->gpu_count, .route = route,
+		.gpus = m->facts->gpus, .gpu_count = m->facts->gpu_count,
 		.control = control ? control : *m->control.name ? m->control.ifname : NULL,
 		.named = named }, out);
 }
@@ -191,7 +187,7 @@ machine_nic_why(const struct machine *m, const struct tcpx_host_nic *nic, bool *
 {
 	const struct tcpx_host_nic *chosen = machine_chosen(m, nic->ifname);
 	const char *unfit = tcpx_host_nic_unfit(nic);
-	const char *left_out = tcpx_host_nic_left_out(nic);
+	const char *left_out = nic->left_out;
 
 	*used = chosen != NULL;
 	if (chosen)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "host/addr.h"
+#include "host/links.h"
 
 TEST(texts_are_read_or_refused)
 {
@@ -97,13 +98,28 @@ TEST(subnets_are_compared_by_the_shorter_prefix)
 	}
 }
 
-TEST(ranks_prefer_addresses_that_reach_far)
+/* As the kernel prefers sources; flags by their first letters. */
+TEST(ranks_prefer_addresses_that_reach_far_and_stay)
 {
-	static const char *const best_first[] = { "10.0.0.1", "fd00::1", "169.254.1.1", "fe80::1" };
+	static const struct {
+		const char *text, *flags;
+	} best_first[] = {
+		{ "10.0.0.1/24", "" }, { "10.0.0.2/24", "s" }, { "10.0.0.3/32", "" }, { "fd00::1/64", "" },
+		{ "fd00::2/64", "t" }, { "fd00::3/128", "" }, { "10.0.0.4/24", "d" }, { "fd00::4/64", "d" },
+		{ "fd00::5/128", "d" }, { "fd00::6/64", "x" }, { "127.0.0.1/8", "" }, { "::1/128", "" },
+		{ "169.254.1.1/16", "" }, { "fe80::1/64", "" },
+	};
+	unsigned before = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(best_first); i++) {
-		struct tcpx_addr a = addr_of(best_first[i]);
+		struct tcpx_addr a = addr_of(best_first[i].text);
+		const char *f = best_first[i].flags;
+		unsigned rank = tcpx_host_addr_rank(&a, *f == 'd' ? TCPX_LINK_DEPRECATED :
+						    *f == 'x' ? TCPX_LINK_TENTATIVE :
+						    *f ? TCPX_LINK_TEMPORARY : 0);
 
-		check(best_first[i], "rank", tcpx_host_addr_rank(&a), i);
+		if (i && rank <= before)
+			fail_msg("%s: rank %u, that before it %u", best_first[i].text, rank, before);
+		before = rank;
 	}
 }

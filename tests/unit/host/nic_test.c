@@ -19,7 +19,7 @@ __wrap_tcpx_links_read(const char *root, struct tcpx_links *links)
 {
 	if (!kernels)
 		return __real_tcpx_links_read(root, links);
-	*links = (struct tcpx_links){ malloc(sizeof(*kernels)), 1 };
+	*links = (struct tcpx_links){ .link = malloc(sizeof(*kernels)), .count = 1 };
 	assert_non_null(links->link);
 	*links->link = *kernels;
 	return 0;

@@ -44,6 +44,8 @@ make_all(void **state)
 		nic->addrs[0] = nic->addr;
 		nic->addr_count = 1;
 	}
+	strcpy(all[2].alts, "enp6s0 nic-1 sixth");
+	tcpx_host_nics_judge(all, ARRAY_LEN(all));
 	return 0;
 }
 
@@ -102,6 +104,12 @@ TEST(selections_choose_as_nccl_does)
 		{ "10.0.2.1,eth0", "10.0.2.1 eth0" },
 		{ "ib0,eth0", "eth0" },
 		{ "nothing", "-19" },
+		{ "enp6", "eth1" }, /* another name of eth1 */
+		{ "=enp6s0", "eth1" },
+		{ "=enp6", "-19" },
+		{ "=nic-1", "eth1" },
+		{ "^enp6s0", "eth0 eth10 six" },
+		{ "si", "six" }, /* no other name counts beside an interface's own */
 		{ "127.0.1.1,127.0.2.1", "127.0.1.1 127.0.2.1" },
 		{ "127.0.2.1,eth0,127.0.1.1", "127.0.2.1 eth0 127.0.1.1" },
 		{ "127.0.1.1,127.0.1.1", "127.0.1.1" },
@@ -215,6 +223,7 @@ TEST(the_control_nic_carries_no_data)
 		{ "TCPX_CTRL", "eth1", "eth", "eth1: eth0 eth10", NULL },
 		{ "TCPX_CTRL", "10.0.0.1", "eth0,eth10", "10.0.0.1: eth10", NULL },
 		{ "TCPX_CTRL", "lo", "eth10", "lo: eth10", NULL },
+		{ "TCPX_CTRL", "enp6s0", "eth", "eth1: eth0 eth10", NULL },
 		{ "TCPX_CTRL", "127.0.0.9", "127.0.0.1,127.0.0.2", "127.0.0.9: 127.0.0.1 127.0.0.2",
 		  NULL },
 		{ "TCPX_CTRL", "127.0.0.1", "127.0.0.1,127.0.0.2", "127.0.0.1: 127.0.0.2",
@@ -285,12 +294,13 @@ TEST(every_reason_to_leave_out_has_a_text)
 		const char *name = all[i].name;
 		bool by_default = strstr(" eth0 eth1 eth10 six ", name) != NULL;
 
-		check(name, "chosen by default", tcpx_host_nic_left_out(&all[i]) == NULL,
+		check(name, "chosen by default", all[i].left_out == NULL,
 		      by_default);
 	}
 	check_text("eth2", tcpx_host_nic_unfit(&all[3]), "down");
-	check_text("tap", tcpx_host_nic_left_out(&all[8]), "port of a bridge");
-	check_text("zlocal", tcpx_host_nic_left_out(&all[10]), "only a link-local address");
+	check_text("tap", all[8].left_out, "port of a bridge");
+	check_text("zlocal", all[10].left_out,
+		   "only a link-local address; TCPX_NICS takes it by its name");
 }
 
 int
