@@ -100,6 +100,15 @@ struct ctrl_nic {
 	uint32_t count;
 };
 
+#define OTHER_ADDRS 32
+
+/* A listener for control streams at another address of the machine. */
+struct other_addr {
+	char name[32]; /* of its NIC */
+	struct tcpx_addr addr;
+	_Atomic bool gone; /* as the kernel reports: it is this machine's no more */
+};
+
 /* The NICs that carry data, and the CPUs and figures of each. */
 struct nics {
 	struct tcpx_nic at[TCPX_NET_NICS];
@@ -108,6 +117,9 @@ struct nics {
 	struct tcpx_cpuset *bind; /* CPUs for each NIC; NULL: no bindings */
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;
+	struct other_addr other[OTHER_ADDRS];
+	uint32_t other_count;
+	_Atomic bool other_gone; /* one of them is */
 	bool named; /* by TCPX_NICS or a test */
 	_Atomic bool host_only; /* comms planned without a GPU: a warning is due when one is used */
 	/* As far as the kernel reports: it had a link and its address, and has them no more. */

@@ -19,6 +19,20 @@ struct link_watch {
 };
 
 static void
+look_at_others(struct nics *n)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n->other_count; i++) {
+		bool gone = !tcpx_link_up_with(n->other[i].name, &n->other[i].addr);
+
+		atomic_store(&n->other[i].gone, gone);
+		any |= gone;
+	}
+	atomic_store(&n->other_gone, any);
+}
+
+static void
 look(struct link_watch *w)
 {
 	struct nics *n = &w->engine->nics;
@@ -32,6 +46,7 @@ look(struct link_watch *w)
 		down |= !up;
 	}
 	atomic_store(&n->one_down, down);
+	look_at_others(n);
 }
 
 void

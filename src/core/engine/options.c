@@ -104,7 +104,9 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	memset(to, 0, sizeof(*to));
 	snprintf(to->name, sizeof(to->name), "%s", from->name);
 	to->addr = from->addr;
-	to->bind_device = !from->loopback && strcmp(from->name, from->ifname) == 0;
+	/* packets to the address of one without a link come by others */
+	to->bind_device = !from->loopback && strcmp(from->kind, "dummy") != 0 &&
+			  strcmp(from->name, from->ifname) == 0;
 	to->numa = from->place.numa;
 	to->mbps = from->speed_mbps;
 	to->gpu = TCPX_ON_HOST;
@@ -116,6 +118,31 @@ copy_ctrl(struct ctrl_nic *to, const struct tcpx_host_nic *from)
 	snprintf(to->name, sizeof(to->name), "%s", from->name);
 	for (; to->count < from->addr_count && to->count < CTRL_ADDRS; to->count++)
 		to->addr[to->count] = from->addrs[to->count];
+}
+
+static void
+copy_other(struct nics *to, const struct tcpx_host_nic *from, const struct tcpx_addr *addr)
+{
+	struct other_addr *o = &to->other[to->other_count];
+
+	if (to->other_count == OTHER_ADDRS || tcpx_host_addr_equal(addr, &from->addr) == !from->slow)
+		return;
+	to->other_count++;
+	snprintf(o->name, sizeof(o->name), "%s", from->name);
+	o->addr = *addr;
+}
+
+/* Those where control arrives, too: the others of NICs for data, and all of NICs too slow for data. */
+static void
+copy_others(struct nics *to, const struct tcpx_host_nic *data, const struct tcpx_host_nic *all,
+	    unsigned all_count)
+{
+	for (uint32_t i = 0; i < to->count; i++)
+		for (unsigned k = 0; k < data[i].addr_count; k++)
+			copy_other(to, &data[i], &data[i].addrs[k]);
+	for (unsigned i = 0; i < all_count && !to->named; i++)
+		for (unsigned k = 0; all[i].slow && k < all[i].addr_count; k++)
+			copy_other(to, &all[i], &all[i].addrs[k]);
 }
 
 /* @data: room for TCPX_NET_NICS */
@@ -139,6 +166,8 @@ choose_nics(struct tcpx_engine *e, struct tcpx_host_nic *data)
 					    &ctrl);
 	if (rc > 0)
 		copy_ctrl(&e->nics.ctrl, &ctrl);
+	if (rc >= 0)
+		copy_others(&e->nics, data, all, count);
 	free(all);
 	return rc < 0 ? rc : 0;
 }

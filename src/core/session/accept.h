@@ -25,8 +25,8 @@ struct listening {
 
 /* The listeners of an engine. */
 struct listeners {
-	/* the control NIC's first, those at the loopback last */
-	struct listening at[TCPX_NET_NICS + CTRL_ADDRS + LOOPBACKS];
+	/* the control NIC's first, those that peers do not learn of last */
+	struct listening at[TCPX_NET_NICS + CTRL_ADDRS + OTHER_ADDRS + LOOPBACKS];
 	uint32_t count;
 	uint32_t told; /* how many of them peers learn of */
 	/* lease of loop 0 */

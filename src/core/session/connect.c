@@ -81,6 +81,23 @@ stands_on(const struct session *s)
 	return -1;
 }
 
+/* The address of ours on which the connection stands, if it cannot work any more; else NULL. */
+static const struct tcpx_addr *
+stands_on_lost(const struct session *s)
+{
+	const struct nics *nics = &s->engine->nics;
+	struct tcpx_addr at;
+	int nic = stands_on(s);
+
+	if (nic >= 0)
+		return atomic_load(&nics->down[nic]) ? &nics->at[nic].addr : NULL;
+	s->engine->ops->stream_name(s->control.line.stream, &at);
+	for (uint32_t i = 0; i < nics->other_count; i++)
+		if (atomic_load(&nics->other[i].gone) && tcpx_addr_same_host(&nics->other[i].addr, &at))
+			return &nics->other[i].addr;
+	return NULL;
+}
+
 void
 tcpx_control_silent(struct session *s, uint64_t now_ns)
 {
@@ -92,21 +109,21 @@ void
 tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 {
 	const struct nics *nics = &s->engine->nics;
+	const struct tcpx_addr *lost;
 	bool others = false;
-	int nic;
 
-	if (!atomic_load(&nics->one_down) || !s->control.up)
+	if (!s->control.up || (!atomic_load(&nics->one_down) && !atomic_load(&nics->other_gone)))
 		return;
-	nic = stands_on(s);
+	lost = stands_on_lost(s);
 	for (uint32_t i = 0; i < nics->count; i++)
 		others |= !atomic_load(&nics->down[i]);
-	if (nic < 0 || !atomic_load(&nics->down[nic]) || !others)
+	if (!lost || !others)
 		return;
 	tcpx_control_cut(s, now_ns, "its NIC has no link or no address");
 	if (s->opener)
 		return; /* which connects again, by another address */
 	s->control.cut_here = true;
-	tcpx_probe_avoid(s, &nics->at[nic].addr);
+	tcpx_probe_avoid(s, lost);
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an engine listens for control: at each NIC, and at the loopback if nobody named NICs. */
+/* Where an engine listens for control: at each address of its NICs, and at the loopback if nobody named NICs. */
 #include "core/session/listen.h"
 
 #include <errno.h>
@@ -67,39 +67,52 @@ listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, c
 	return in_use(&addr, rc);
 }
 
-/* Where no NIC was named, "localhost" reaches this engine, too. No blob names it: on another
- * host the address would be that host's. No loopback, or none of a family, is no error. */
+static bool
+listens_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
+{
+	for (uint32_t i = 0; i < e->listeners->count; i++)
+		if (tcpx_addr_same_host(&e->listeners->at[i].bound, addr) &&
+		    e->listeners->at[i].bound.scope == addr->scope)
+			return true;
+	return false;
+}
+
+/* One more at the port of the first, which no blob names. An address that cannot be had is no error. */
 static int
-listen_at_loopback(struct tcpx_engine *e)
+listen_also(struct tcpx_engine *e, struct tcpx_addr addr, const char *nic)
+{
+	char text[64];
+	int rc;
+
+	if (listens_at(e, &addr))
+		return 0;
+	addr.port = e->listeners->at[0].bound.port;
+	rc = listen_at(e, &addr, nic);
+	if (rc == -EADDRINUSE) {
+		tcpx_addr_format(&addr, text, sizeof(text));
+		tcpx_warn(TCPX_SUB_BOOT, "%s is in use: %s will not reach this engine", text,
+			  tcpx_addr_is_loopback(&addr) ? "localhost" : "it");
+	}
+	return rc == -EADDRINUSE || rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT ? 0 : rc;
+}
+
+/* Where no NIC was named, "localhost" reaches this engine, too: on another host the address would be
+ * that host's. No loopback, or none of a family, is no error. */
+static int
+listen_also_at(struct tcpx_engine *e)
 {
 	static const struct tcpx_addr own[LOOPBACKS] = {
 		{ .family = 4, .ip = { 127, 0, 0, 1 }, .prefix = 8 },
 		{ .family = 6, .ip = { [15] = 1 }, .prefix = 128 },
 	};
-	uint32_t i, k;
+	uint32_t i;
+	int rc = 0;
 
-	for (i = 0; !e->nics.named && i < LOOPBACKS; i++) {
-		struct tcpx_addr addr = own[i];
-		char text[64];
-		int rc;
-
-		addr.port = e->listeners->at[0].bound.port;
-		for (k = 0; k < e->listeners->told; k++)
-			if (e->listeners->at[k].bound.family == addr.family &&
-			    !memcmp(e->listeners->at[k].bound.ip, addr.ip, sizeof(addr.ip)))
-				break;
-		if (k < e->listeners->told)
-			continue;
-		rc = listen_at(e, &addr, "loopback");
-		if (rc == -EADDRINUSE) {
-			tcpx_addr_format(&addr, text, sizeof(text));
-			tcpx_warn(TCPX_SUB_BOOT, "%s is in use: localhost will not reach this engine",
-				  text);
-		} else if (rc && rc != -EADDRNOTAVAIL && rc != -EAFNOSUPPORT) {
-			return rc;
-		}
-	}
-	return 0;
+	for (i = 0; rc == 0 && i < e->nics.other_count; i++)
+		rc = listen_also(e, e->nics.other[i].addr, e->nics.other[i].name);
+	for (i = 0; rc == 0 && !e->nics.named && i < LOOPBACKS; i++)
+		rc = listen_also(e, own[i], "loopback");
+	return rc;
 }
 
 /* "PORT" for the control NIC and all others, "ADDR:PORT", or "off". */
@@ -131,7 +144,7 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 	for (i = 0; rc == 0 && i < e->nics.count; i++)
 		if (!tcpx_addr_is_wild(&e->nics.at[i].addr)) /* control takes the others */
 			rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
-	return rc ? rc : listen_at_loopback(e);
+	return rc ? rc : listen_also_at(e);
 }
 
 void
