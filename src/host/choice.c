@@ -171,7 +171,7 @@ unusable(const struct tcpx_host_nic *nic)
 	const char *unfit = tcpx_host_nic_unfit(nic);
 
 	if (!unfit && tcpx_addr_is_link_local(&nic->addr))
-		unfit = "only a link-local address; TCPX_NICS takes it by its name";
+		unfit = "only a link-local address; TCPX_NICS that names such alone takes it";
 	return unfit;
 }
 

@@ -33,6 +33,7 @@ make_all(void **state)
 		all[i].up = true;
 		all[i].loopback = !strcmp(names[i], "lo");
 	}
+	tcpx_host_nics_judge(all, ARRAY_LEN(all));
 	return 0;
 }
 

@@ -67,19 +67,31 @@ probe_up(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is seen");
 }
 
-/* Up, as good as those that are chosen, and left out for its address. */
+/* The machine's address is on none of its NICs, which carry what is routed by others: link-local ones do. */
+static bool
+routes_itself(const struct machine *m)
+{
+	const struct tcpx_host_nic *first = m->nics;
+
+	return m->nic_count && (first->loopback || !strcmp(first->kind, "dummy")) &&
+	       !tcpx_addr_is_loopback(&first->addr);
+}
+
+/* A NIC that is left out for its address. Every link has one of IPv6, so of what is no hardware one of
+ * IPv4 counts, which somebody has given. */
 static bool
 is_link_only(const struct machine *m, const struct tcpx_host_nic *nic)
 {
-	if (!nic->up || !tcpx_addr_is_link_local(&nic->addr) || machine_chosen(m, nic->ifname))
-		return false;
-	return nic->hardware || (nic->grade && m->nic_count && nic->grade >= m->nics[0].grade);
+	return nic->up && tcpx_addr_is_link_local(&nic->addr) && nic->grade && !routes_itself(m) &&
+	       !machine_chosen(m, nic->ifname) && (nic->hardware || nic->addr.family == 4);
 }
 
 static void
 probe_address(const struct machine *m, struct check_result *r)
 {
+	char link_only[256] = "";
 	unsigned up = 0;
+	size_t len = 0;
 
 	for (unsigned i = 0; i < m->facts->nic_count; i++) {
 		const struct tcpx_host_nic *nic = &m->facts->nics[i];
@@ -87,10 +99,12 @@ probe_address(const struct machine *m, struct check_result *r)
 		up += nic->hardware && nic->up;
 		if (nic->hardware && nic->up && nic->addr.family == 0)
 			check_add(r, "%s has none", nic->name);
-		if (is_link_only(m, nic))
-			check_add(r, "%s has a link-local one alone, which TCPX_NICS=%s takes", nic->name,
-				  nic->name);
+		if (is_link_only(m, nic) && len < sizeof(link_only))
+			len += (size_t)snprintf(link_only + len, sizeof(link_only) - len, "%s%s",
+						len ? "," : "", nic->name);
 	}
+	if (len)
+		check_add(r, "link-local ones alone, which TCPX_NICS=%s takes", link_only);
 	if (up || r->evidence[0])
 		check_judge(r, "all %u that are up", up);
 	else
@@ -282,8 +296,8 @@ const struct check checks_nic[] = {
 	{ "nics-up", CHECK_WARNING, "Are all hardware NICs up?", probe_up,
 	  "ip link set NIC up; if it stays down, look at the cable or the virtual network." },
 	{ "addresses", CHECK_WARNING, "Has every hardware NIC that is up an address?", probe_address,
-	  "Without an address a NIC is not used: ip addr add ADDRESS/PREFIX dev NIC. One that reaches its "
-	  "own link alone is used where TCPX_NICS names the NIC, on both sides." },
+	  "Without an address a NIC is not used: ip addr add ADDRESS/PREFIX dev NIC. Those that reach "
+	  "their own link alone are used where TCPX_NICS names no other NICs, on both sides." },
 	{ "subnets", CHECK_WARNING, "Can NICs that share a subnet be told apart?", probe_subnets,
 	  "Give each NIC its own subnet, or for these: sysctl net.ipv4.conf.NIC.rp_filter=2, "
 	  "arp_ignore=1, arp_announce=2." },

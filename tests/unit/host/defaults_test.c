@@ -45,7 +45,7 @@ TEST(defaults_follow_nics_and_cpus)
 		struct tcpx_host_plan plan;
 
 		for (unsigned n = 0; n < TCPX_HOST_NICS; n++)
-			nics[n].loopback = rows[i].loopback;
+			nics[n].addr = (struct tcpx_addr){ .family = 4, .ip = { rows[i].loopback ? 127 : 10, 1 } };
 		cpus.allowed_count = rows[i].cpus;
 		tcpx_host_defaults(nics, rows[i].nics, &cpus, rows[i].gpus, &plan);
 		check(rows[i].name, "threads", plan.threads, rows[i].threads);

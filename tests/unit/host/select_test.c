@@ -300,7 +300,7 @@ TEST(every_reason_to_leave_out_has_a_text)
 	check_text("eth2", tcpx_host_nic_unfit(&all[3]), "down");
 	check_text("tap", all[8].left_out, "port of a bridge");
 	check_text("zlocal", all[10].left_out,
-		   "only a link-local address; TCPX_NICS takes it by its name");
+		   "only a link-local address; TCPX_NICS that names such alone takes it");
 }
 
 int

@@ -189,6 +189,16 @@ static const struct {
 	{ "rxdm-log", FILE_("var/log/containers/other.log", "E1012 10:00:00 b.cc:4] no rule"), NOT, "",
 	  NULL },
 
+	/* addresses of NICs */
+	{ "addresses", NIC0 NIC1, OK, "all 2", NULL },
+	{ "addresses", NIC0 "nic name=eth1 at=pci0000:00/0000:00:02.0 node=0\n", BAD, "eth1 has none", NULL },
+	{ "addresses", NIC0 "nic name=eth1 at=pci0000:00/0000:00:02.0 node=0 addr=169.254.1.1/16\n"
+	  "nic name=eth2 addr=169.254.2.1/16\nnic name=eth3 addr=fe80::1/64\n", BAD, "TCPX_NICS=eth1,eth2 takes", NULL },
+	{ "addresses", "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=fe80::1/64\n"
+	  "nic name=lo loopback=1 addr=127.0.0.1/8 addr=10.9.0.1/32\n", OK, "all 1", NULL },
+	{ "loopback", "nic name=lo loopback=1 addr=127.0.0.1/8\n", BAD, "only the loopback", NULL },
+	{ "loopback", "nic name=lo loopback=1 addr=127.0.0.1/8 addr=10.9.0.1/32\n", OK, "by 1 of the 1", NULL },
+
 	/* the way to a peer */
 	{ "peer-address", NIC0, NOT, "--peer", NULL },
 	{ "peer-address", NIC0 ROUTE, OK, "1, by NICs", "10.0.0.9" },
