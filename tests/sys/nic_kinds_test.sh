@@ -37,6 +37,8 @@ END
 ok "the cable's end alone" used "$cable; $others" "eth0/10.78.0.1/24"
 ok "another name" used "$cable; ip link property add dev eth0 altname port-1" "eth0/10.78.0.1/24" \
 	"export TCPX_NICS==port-1"
+ok "that of the control NIC" alone "$cable; ip link property add dev eth0 altname port-1
+\"\$tool\" env --control port-1"
 ok "the host's own address" used "$cable; ip addr flush dev eth0; ip addr add 10.78.0.100/32 dev eth0
 ip addr add 10.78.0.7/24 dev eth0" "eth0/10.78.0.7/24"
 ok "the only address on the loopback" used "ip addr add 10.9.0.1/32 dev lo" "lo/10.9.0.1/32"

@@ -17,7 +17,7 @@ tcpx_roles_data(const struct tcpx_roles *roles, const char *ifname)
 static bool
 is_control(const struct tcpx_role_facts *f, const struct tcpx_host_nic *nic)
 {
-	return f->control && !strcmp(nic->ifname, f->control);
+	return f->control && tcpx_host_nic_is_called(nic, f->control);
 }
 
 static void
@@ -74,10 +74,10 @@ find_data(const struct tcpx_role_facts *f, struct tcpx_roles *out)
 /* ---- control ---- */
 
 static const struct tcpx_host_nic *
-fit(const struct tcpx_role_facts *f, const char *ifname)
+fit(const struct tcpx_role_facts *f, const char *name)
 {
 	for (unsigned i = 0; i < f->all_count; i++)
-		if (!strcmp(f->all[i].ifname, ifname) && !tcpx_host_nic_unfit(&f->all[i]))
+		if (tcpx_host_nic_is_called(&f->all[i], name) && !tcpx_host_nic_unfit(&f->all[i]))
 			return &f->all[i];
 	return NULL;
 }
