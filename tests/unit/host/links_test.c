@@ -229,20 +229,20 @@ add_addr(unsigned index, const char *text, uint32_t flags, uint32_t made)
 TEST(addresses_are_in_the_order_that_the_kernel_would_take_them)
 {
 	static const char *const want[] = {
-		"10.1.0.2/24", "10.1.0.3/24", "10.1.0.100/32", "2001:db8::2/64", "2001:db8::3/64", "2001:db8::9/64",
-		"2001:db8::100/128", "fe80::1%2/64",
+		"10.1.0.2/24", "10.1.0.100/32", "2001:db8::1/64", "2001:db8::2/64", "2001:db8::3/64",
+		"2001:db8::9/64", "2001:db8::100/128", "fe80::1%2/64",
 	};
 
 	links = (struct tcpx_links){ .count = 0 };
 	add_link(2, "eth0", NULL, IFF_UP, 0, 0);
 	add_addr(2, "10.1.0.100/32", IFA_F_PERMANENT, 10);
 	add_addr(2, "10.1.0.2/24", IFA_F_PERMANENT, 11);
-	add_addr(2, "10.1.0.3/24", IFA_F_SECONDARY, 9);
 	add_addr(2, "2001:db8::100/128", IFA_F_DEPRECATED, 40);
 	add_addr(2, "2001:db8::bad/64", IFA_F_DADFAILED | IFA_F_TENTATIVE, 39);
 	add_addr(2, "2001:db8::9/64", IFA_F_TEMPORARY, 13);
 	add_addr(2, "2001:db8::3/64", IFA_F_OPTIMISTIC | IFA_F_TENTATIVE, 12);
 	add_addr(2, "2001:db8::2/64", 0, 12);
+	add_addr(2, "2001:db8::1/64", 0, 5);
 	add_addr(2, "fe80::1/64", 0, 8);
 	add_addr(3, "10.9.0.1/24", 0, 1); /* of no link that was listed */
 	assert_int_equal(links.link[0].addr_count, ARRAY_LEN(want));
