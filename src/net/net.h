@@ -163,6 +163,17 @@ struct tcpx_net_facts {
 	                     * 524288, sockets 4"; "" none. HELLO compares it        */
 };
 
+/* What a kernel knows of a connection's way to its other end. */
+struct tcpx_net_way {
+	uint64_t quiet_ns;  /* nothing has come from there for so long                          */
+	/* The oldest packet under way, if there is one. */
+	uint32_t packet;    /* its bytes, with its headers                                      */
+	uint32_t resent;    /* it was sent again so often, in vain                              */
+	uint64_t stuck_ns;  /* from the first time to the newest                                */
+	bool carried;       /* as many bytes were acknowledged before                           */
+	uint32_t mtu;       /* of the way, as this side believes                                */
+};
+
 /* Both ends of a channel know this before it is made. */
 struct tcpx_chan_id {
 	uint64_t session;
@@ -170,6 +181,8 @@ struct tcpx_chan_id {
 	uint16_t generation;
 	uint8_t sending_side_is_opener; /* 1: payload flows opener -> acceptor        */
 	uint8_t token[16];              /* from HANDLES; keyed when a secret is set   */
+	uint16_t packet;                /* the connecting side alone: both ways, none is larger;
+					 * 0: as the interfaces' MTU allows           */
 };
 
 /* Stream channels: headers and acknowledgements travel in band, payload from and to memory that
@@ -195,9 +208,8 @@ struct tcpx_stream_chan_ops {
 	/* Fills in what the connection knows, from retransmits on; the rest stays. */
 	int (*stats)(struct tcpx_chan *c, struct tcpx_channel_info *info);
 	/* Are bytes under way that the other end's kernel has not acknowledged, though it takes
-	 * more? 1, and for how long nothing has come from there; or 0; or a code. Any thread, as
-	 * stats. */
-	int (*under_way)(struct tcpx_chan *c, uint64_t *quiet_ns);
+	 * more? 1, and what is known of them; or 0; or a code. Any thread, as stats. */
+	int (*under_way)(struct tcpx_chan *c, struct tcpx_net_way *way);
 	/* If it has lent pages, breaks the connection at once: what the peer has not read of them by then
 	 * does not become a message there, whatever they hold later. Any thread, as stats. */
 	void (*recall)(struct tcpx_chan *c);
@@ -253,12 +265,12 @@ struct tcpx_net_ops {
 	 * one (family 0: unknown); -EAGAIN: no connection; -EMFILE: those that wait cannot be
 	 * taken now, and the listener stays ready.
 	 * connect: starts; send and recv return -EAGAIN until it is up. nic may be -1: any source
-	 * address. */
+	 * address. packet: as of struct tcpx_chan_id. */
 	int (*listen)(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
 		      struct tcpx_stream **listener);
 	int (*accept)(struct tcpx_stream *listener, struct tcpx_stream **stream,
 		      struct tcpx_addr *from, struct tcpx_addr *at);
-	int (*connect)(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+	int (*connect)(struct tcpx_net *net, int nic, const struct tcpx_addr *to, uint16_t packet,
 		       struct tcpx_stream **stream);
 	/* Sets the readiness to report (enum tcpx_ready, or-ed); level-triggered. 0: TCPX_BROKEN
 	 * alone, once at least. A stream or channel stays with one poller for its life. */
@@ -271,6 +283,8 @@ struct tcpx_net_ops {
 	/* Has the peer's kernel acknowledged all that the network was given? 1, 0, or a code: that is
 	 * not known. */
 	int (*stream_acked)(struct tcpx_stream *s);
+	/* As a channel's under_way(). NULL: nothing is known. */
+	int (*stream_under_way)(struct tcpx_stream *s, struct tcpx_net_way *way);
 	/* Its own address, once it stands; family 0: unknown. */
 	void (*stream_name)(struct tcpx_stream *s, struct tcpx_addr *at);
 	void (*stream_close)(struct tcpx_stream *s);

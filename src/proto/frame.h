@@ -200,7 +200,8 @@ struct tcpx_chan_event {
 	uint8_t backward;        /* 0: opener sends on it                           */
 	uint16_t channel, generation;
 	uint64_t seq;            /* FENCED: last message taken over; ACK: received;
-				  * CHANNEL_DOWN: 1: for silence                    */
+				  * CHANNEL_DOWN: 1: for silence; more: for packets
+				  * larger than that, which do not pass             */
 	uint64_t applied;        /* ACK                                             */
 	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
 };

@@ -55,6 +55,23 @@ tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o, u
 	return own_ns >= least_ns && own_ns / 2 >= passing_ns(o->bytes, o->Bps);
 }
 
+uint16_t
+tcpx_path_carries(const struct tcpx_packet *p, uint64_t stall_ns)
+{
+	static const uint16_t usual[] = { 1500, TCPX_PACKET_ANY, 576 };
+	uint64_t least_ns = stall_ns / (2 * TCPX_PATH_PARTS);
+
+	if (least_ns > 600 * MS_NS)
+		least_ns = 600 * MS_NS;
+	if (p->resent < 2 || p->stuck_ns < least_ns || p->heard_ns > p->stuck_ns / 4 * 3 ||
+	    (p->carried && !p->same))
+		return 0;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (p->bytes > usual[i])
+			return usual[i];
+	return 0;
+}
+
 static uint64_t
 doubled(uint64_t first_ns, uint32_t times, uint64_t most_ns)
 {

@@ -7,6 +7,7 @@
 #define PROTO_PATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A sending channel with messages in flight. */
@@ -45,6 +46,30 @@ bool tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others 
 
 /* When a silence of it may count, as far as is known now. */
 uint64_t tcpx_path_due_ns(const struct tcpx_path *p, uint64_t stall_ns);
+
+/* The oldest packet of a connection that its other end's kernel has not acknowledged. */
+struct tcpx_packet {
+	uint32_t bytes;    /* with its headers                                               */
+	uint32_t resent;   /* it was sent again so often, in vain                            */
+	uint64_t stuck_ns; /* from the first time to the newest                              */
+	uint64_t heard_ns; /* since the peer was last heard, in small packets                */
+	bool carried;      /* as many bytes came through this connection before              */
+	bool same;         /* the peer is heard between the same two NICs                    */
+};
+
+/*
+ * tcpx_path_carries - the size of packets to try instead
+ *
+ * Some paths pass packets up to a size, and swallow what is larger without a word: an MTU in the
+ * middle that is less than that of both ends. What is large is then sent again and again while
+ * the peer is heard in small packets. A packet counts as too large after two repeats and
+ * 600 ms, or a twelfth of @stall_ns where that is less: before its path counts as silent.
+ * On a connection that has carried as much before, the peer must be heard between the same two NICs.
+ *
+ * Return: 0: it is not that; else 1500, 1280 or 576, the next below.
+ */
+uint16_t tcpx_path_carries(const struct tcpx_packet *p, uint64_t stall_ns);
+#define TCPX_PACKET_ANY 1280 /* passes everywhere (RFC 8200); a shorter MTU of IPv4 is not met any more */
 
 /* The opening of one lost channel again. All zero: lost for the first time, at once. */
 struct tcpx_heal {

@@ -338,12 +338,13 @@ tcpx_loop_chan_recall(struct tcpx_chan *c)
 }
 
 int
-tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
+tcpx_loop_chan_under_way(struct tcpx_chan *c, struct tcpx_net_way *way)
 {
 	const struct loop_link *l = c->end.link;
 	const struct loop_pipe *out = &l->pipe[c->end.side];
 	uint64_t heard_ns = l->moved_ns > l->up_ns ? l->moved_ns : l->up_ns;
 
-	*quiet_ns = l->fabric->now_ns > heard_ns ? l->fabric->now_ns - heard_ns : 0;
+	*way = (struct tcpx_net_way){ .quiet_ns = l->fabric->now_ns > heard_ns ?
+							  l->fabric->now_ns - heard_ns : 0 };
 	return out->tail && tcpx_link_when(l, out->tail->ready_ns) > l->fabric->now_ns;
 }

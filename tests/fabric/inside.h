@@ -275,7 +275,7 @@ int tcpx_loop_listen(struct tcpx_net *net, const struct tcpx_addr *addr,
 		     struct tcpx_addr *bound, struct tcpx_stream **listener);
 int tcpx_loop_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
 		     struct tcpx_addr *from, struct tcpx_addr *at);
-int tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+int tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to, uint16_t packet,
 		      struct tcpx_stream **stream);
 int tcpx_loop_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 			   unsigned interest);
@@ -314,7 +314,7 @@ int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 /* Messages up to applied are where they belong: their chunks may be sent again. */
 void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);
 int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats);
-int tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);
+int tcpx_loop_chan_under_way(struct tcpx_chan *c, struct tcpx_net_way *way);
 void tcpx_loop_chan_recall(struct tcpx_chan *c);
 
 /* ---- slots.c ---- */

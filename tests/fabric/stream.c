@@ -144,7 +144,7 @@ listener_close(struct loop_listener *l)
 }
 
 int
-tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to, uint16_t packet,
 		  struct tcpx_stream **stream)
 {
 	struct loop_listener *listener = find_listener(net->fabric, to);
@@ -152,6 +152,7 @@ tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 	struct loop_link *link;
 	int rc;
 
+	(void)packet;
 	rc = tcpx_link_new(net, TCPX_FABRIC_CONTROL, nic, to, &link);
 	if (rc)
 		return rc;

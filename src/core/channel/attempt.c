@@ -48,6 +48,13 @@ tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES])
 	return rc;
 }
 
+/* A path that delivered nothing may pass small packets alone, as its sender perhaps did not notice. */
+static uint16_t
+packet_max(const struct channel *c)
+{
+	return c->packet || !c->heal.wasted ? c->packet : TCPX_PACKET_ANY;
+}
+
 int
 tcpx_attempt_step(struct channel *c)
 {
@@ -56,6 +63,7 @@ tcpx_attempt_step(struct channel *c)
 	struct tcpx_chan *chan;
 	int rc;
 
+	w->id.packet = packet_max(c);
 	if (tcpx_attempt_listens(c))
 		rc = e->ops->chan_accept(w->listener, c->sending, &chan);
 	else

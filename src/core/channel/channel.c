@@ -127,7 +127,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	struct channel *c = tcpx_container(w, struct channel, work);
 	struct session *s = c->session;
 	struct tcpx_ack reported;
-	bool over, fenced, down, silent, cut_off, broke, acked;
+	bool over, fenced, down, silent, cut_off, broke, acked, swallowed;
 	int rc = 0;
 
 	if (c->closed)
@@ -139,6 +139,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	down = c->fence.asked;
 	silent = c->fence.silent || c->fence.beside;
 	cut_off = c->fence.cut_off;
+	swallowed = c->fence.swallowed != 0;
 	broke = c->fence.broke;
 	acked = c->tx.reported_new;
 	reported = c->tx.reported;
@@ -154,6 +155,8 @@ channel_work(struct work *w, uint64_t now_ns)
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its connection broke in the handshake");
 	} else if (cut_off) {
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its NIC has no link or no address");
+	} else if (swallowed) {
+		tcpx_channel_down(c, TCPX_ECHANNEL, "its path carries small packets only");
 	} else if (silent) {
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its path is silent or too slow, and others move");
 	} else if (c->state == CHAN_UP) {

@@ -114,6 +114,7 @@ struct fence {
 	bool silent;            /* sending: given up, as others move and it does not  */
 	bool beside;            /* ... as another between the same NICs is silent     */
 	bool cut_off;           /* its NIC here is down, and another is not           */
+	uint32_t swallowed;     /* packets of so many bytes do not pass; 0: none is known */
 	bool done;              /* sending: FENCED has come                           */
 	uint64_t last;          /* with done: last message the peer took over         */
 	uint64_t down_ns;
@@ -195,6 +196,7 @@ struct channel {
 	bool spare;             /* not the first of its pair of NICs, where channels may rest */
 	bool rested;            /* it rests, or did until its next connection: not lost; session.lock */
 	int near_nic, far_nic;  /* indices in the engine's and in the peer's          */
+	uint16_t packet;        /* the largest for its path; 0: as the MTU allows; session.lock */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
 	bool closed;            /* connection and records are gone; session.lock      */
 	const struct channel_kind *kind;

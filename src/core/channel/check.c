@@ -7,6 +7,8 @@
 #include "core/channel/width.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/connect.h"
+#include "core/session/peer.h"
 #include "core/session/session.h"
 #include "proto/path.h"
 
@@ -75,6 +77,50 @@ leave_nics(struct channel *const *c, uint32_t count, const struct nics *nics)
 	}
 }
 
+/* Channels between the two NICs go on with packets of @packet bytes at most: those that are made, and
+ * those that send and swallow the larger ones. */
+void
+tcpx_channels_shrink(struct session *s, int near, int far, uint16_t packet, uint32_t swallowed)
+{
+	struct channel *const *const sides[] = { s->chan.tx, s->chan.rx };
+
+	for (uint32_t i = 0; i < 2 * s->chan.count; i++) {
+		struct channel *c = sides[i % 2][i / 2];
+
+		if (!c || c->near_nic != near || c->far_nic != far)
+			continue;
+		c->heal.proven = true; /* its next connection is another one: at once */
+		if (!c->packet || c->packet > packet)
+			c->packet = packet;
+		if (!swallowed || !c->sending || !is_up(c) || c->fence.swallowed)
+			continue;
+		c->fence.swallowed = swallowed;
+		tcpx_loop_post(c->loop, &c->work);
+	}
+}
+
+/* Do only small packets pass? Then the channel goes on with smaller ones. */
+static bool
+carries_small_ones(struct session *s, const struct channel *c, const struct tcpx_net_way *way,
+		   uint64_t now_ns)
+{
+	uint64_t heard_ns = s->health.heard_ns < now_ns ? now_ns - s->health.heard_ns : 0;
+	struct tcpx_packet oldest = { way->packet, way->resent, way->stuck_ns, heard_ns, way->carried,
+				      s->control.up && tcpx_control_nic(s) == c->near_nic };
+	uint16_t packet = tcpx_path_carries(&oldest, s->engine->limit.stall_ns);
+
+	if (!packet)
+		return false;
+	tcpx_warn(TCPX_SUB_CHAN, "session with %s: packets of %u bytes do not pass from %s (MTU %u) to "
+		  "%s there, small ones do: its channels go on with %u at most; set the MTU of both ends "
+		  "to that of the path", s->peer->name, way->packet, tcpx_near_nic(c)->name, way->mtu,
+		  tcpx_far_nic(c)->name, packet);
+	s->health.warned_ns = now_ns;
+	count_add(&s->engine->healing.suspected, 1);
+	tcpx_channels_shrink(s, c->near_nic, c->far_nic, packet, way->packet);
+	return true;
+}
+
 /* A path that swallows what is sent is noticed while the others still carry: its chunks go to
  * them as soon as the peer has fenced it. */
 static void
@@ -83,17 +129,19 @@ look_at_path(struct session *s, struct channel *c, uint64_t now_ns)
 	struct tcpx_path_others others;
 	struct tcpx_path path = { .since_ns = c->tx.since_ns, .oldest_ns = c->tx.oldest_ns,
 				  .known = c->tx.rate.Bps != 0 };
-	uint64_t quiet_ns = 0;
+	struct tcpx_net_way way = { .quiet_ns = 0 };
 
-	if (c->tx.outstanding == 0 || c->fence.silent || !c->chan || !c->kind->under_way)
+	if (c->tx.outstanding == 0 || c->fence.silent || c->fence.swallowed || !c->chan || !c->kind->under_way)
 		return;
 	tcpx_session_add_timer(s, now_ns + s->engine->limit.stall_ns / LOOKS);
-	if (c->kind->under_way(c, &quiet_ns) <= 0) {
+	if (c->kind->under_way(c, &way) <= 0) {
 		c->tx.clear_ns = now_ns;
 		return;
 	}
+	if (carries_small_ones(s, c, &way, now_ns))
+		return;
 	path.clear_ns = c->tx.clear_ns;
-	path.heard_ns = now_ns - quiet_ns;
+	path.heard_ns = now_ns - way.quiet_ns;
 	others = others_of(s, c);
 	if (tcpx_path_is_lost(&path, &others, s->engine->limit.stall_ns, now_ns)) {
 		tcpx_channels_leave(s, c->near_nic, c->far_nic);

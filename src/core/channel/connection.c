@@ -281,7 +281,8 @@ tcpx_channel_down(struct channel *c, int code, const char *why)
 		s->chan.closed_ns = c->fence.down_ns;
 	if (was_up && open) {
 		if (c->sending)
-			put_event(c, TCPX_FR_CHANNEL_DOWN, c->fence.silent, why);
+			put_event(c, TCPX_FR_CHANNEL_DOWN,
+				  c->fence.swallowed ? c->packet : c->fence.silent, why);
 		else
 			put_event(c, TCPX_FR_FENCED, c->rx.acks.due.applied, why);
 		tcpx_session_check_alive(s, engine_now(s->engine));

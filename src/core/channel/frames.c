@@ -7,13 +7,20 @@
 #include "core/channel/width.h"
 #include "core/session/session.h"
 
-/* The peer has lost a channel for silence. */
+#define PACKET_MIN 576 /* the least that a peer may ask for */
+
+/* The peer has lost a channel for silence, or as its path carries small packets only. */
 static void
 leave_path(struct session *s, const struct tcpx_chan_event *ev)
 {
 	const struct channel *c = s->chan.rx[ev->channel];
 
-	if (c && c->generation == ev->generation && !c->closed)
+	if (!c || c->generation != ev->generation || c->closed)
+		return;
+	if (ev->seq > 1)
+		tcpx_channels_shrink(s, c->near_nic, c->far_nic, ev->seq < PACKET_MIN ? PACKET_MIN :
+				     ev->seq > UINT16_MAX ? UINT16_MAX : (uint16_t)ev->seq, 0);
+	else
 		tcpx_channels_leave(s, c->near_nic, c->far_nic);
 }
 

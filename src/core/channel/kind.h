@@ -38,7 +38,7 @@ struct channel_kind {
 	/* NULL: nothing is known. lock held, and perhaps no lease. */
 	int (*stats)(const struct channel *c, struct tcpx_channel_info *info);
 	/* As net.h says. NULL: the provider looks itself. lock held, and perhaps no lease. */
-	int (*under_way)(const struct channel *c, uint64_t *quiet_ns);
+	int (*under_way)(const struct channel *c, struct tcpx_net_way *way);
 	/* Whether payload of this list is packed into a slot before it is sent. */
 	bool (*packs)(const struct tcpx_list *l);
 	/* The channel's own slot for the payload of message seq, lock held. NULL: it has none,

@@ -434,9 +434,9 @@ stats(const struct channel *c, struct tcpx_channel_info *info)
 }
 
 static int
-under_way(const struct channel *c, uint64_t *quiet_ns)
+under_way(const struct channel *c, struct tcpx_net_way *way)
 {
-	return c->session->engine->ops->stream->under_way(c->chan, quiet_ns);
+	return c->session->engine->ops->stream->under_way(c->chan, way);
 }
 
 const struct channel_kind tcpx_stream_kind = {

@@ -14,6 +14,7 @@
 #include "core/session/resume.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
+#include "proto/path.h"
 
 /* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
  * no other holder of the secret can do that. */
@@ -67,9 +68,8 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_control_flush(s);
 }
 
-/* The NIC of ours on which the connection stands; -1: none of those that carry data. */
-static int
-stands_on(const struct session *s)
+int
+tcpx_control_nic(const struct session *s)
 {
 	const struct nics *nics = &s->engine->nics;
 	struct tcpx_addr at;
@@ -101,8 +101,32 @@ stands_on_lost(const struct session *s)
 void
 tcpx_control_silent(struct session *s, uint64_t now_ns)
 {
-	s->control.silent_nic = stands_on(s) + 1;
+	s->control.silent_nic = tcpx_control_nic(s) + 1;
 	tcpx_control_cut(s, now_ns, "peer is silent");
+}
+
+bool
+tcpx_control_is_stuck(struct session *s, uint64_t now_ns)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	bool open = s->state >= SESS_READY; /* else nobody asks, and the peer may have nothing to say */
+	uint64_t heard_ns = open && s->health.heard_ns < now_ns ? now_ns - s->health.heard_ns : 0;
+	struct tcpx_net_way way;
+	struct tcpx_packet oldest;
+	char why[160];
+
+	if (!ops->stream_under_way || !s->control.line.stream || !s->control.up ||
+	    ops->stream_under_way(s->control.line.stream, &way) <= 0)
+		return false;
+	oldest = (struct tcpx_packet){ way.packet, way.resent, way.stuck_ns, heard_ns, way.carried, true };
+	if (!tcpx_path_carries(&oldest, s->engine->limit.stall_ns))
+		return false;
+	snprintf(why, sizeof(why), "packets of %u bytes (MTU %u here) do not pass, small ones do", way.packet,
+		 way.mtu);
+	tcpx_warn(TCPX_SUB_BOOT, "control stream with %s: %s: it goes on with %u at most; set the MTU of both "
+		  "ends to that of the path", s->peer ? s->peer->name : "?", why, TCPX_PACKET_ANY);
+	tcpx_control_cut(s, now_ns, why);
+	return true;
 }
 
 void
@@ -124,6 +148,13 @@ tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 		return; /* which connects again, by another address */
 	s->control.cut_here = true;
 	tcpx_probe_avoid(s, lost);
+}
+
+/* One that broke may have held what its path does not carry, which the other side alone would know. */
+static uint16_t
+packet_max(const struct session *s)
+{
+	return tcpx_control_resumes(s) || s->hs->retry_pause_ns ? TCPX_PACKET_ANY : 0;
 }
 
 void
@@ -181,7 +212,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 		to = p->addr[s->control.target_addr++ % p->addr_count];
 	pthread_mutex_unlock(&p->lock);
 	tcpx_addr_format(&to, text, sizeof(text));
-	rc = ops->connect(s->engine->net, -1, &to, &s->control.line.stream);
+	rc = ops->connect(s->engine->net, -1, &to, packet_max(s), &s->control.line.stream);
 	if (rc) {
 		if (tcpx_control_misses_peer(s, rc, addr_count, now_ns))
 			return;

@@ -95,7 +95,7 @@ begin(struct session *s, uint32_t addresses, const struct tcpx_addr *to)
 	}
 	p->to = *to;
 	p->addresses = addresses;
-	rc = s->engine->ops->connect(s->engine->net, -1, to, &p->line.stream);
+	rc = s->engine->ops->connect(s->engine->net, -1, to, 0, &p->line.stream);
 	if (rc)
 		p->line.stream = NULL;
 	s->control.probe = p;

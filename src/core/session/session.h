@@ -183,6 +183,7 @@ struct schedule {
 /* When it was made, open, heard of; when it last made progress. */
 struct health {
 	uint64_t start_ns, open_ns, heard_ns;
+	uint64_t looked_ns;         /* when the control connection was last looked at */
 	uint64_t pinged_ns, asked_ns; /* the last PING; the first since something was heard */
 	uint64_t stopped_ns;          /* its process stands still: the last word before; 0: not */
 	uint64_t answers;             /* PONGs                                          */

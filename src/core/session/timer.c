@@ -23,6 +23,7 @@
 #include "proto/health.h"
 
 #define DROPS_MAX 16 /* reads of a turn */
+#define LOOK_NS   (500 * TCPX_MS) /* between looks at a connection of a handshake */
 
 static void
 free_session(struct deferred *g)
@@ -165,6 +166,11 @@ keep_alive(struct session *s, uint64_t now_ns)
 
 	if (!s->control.line.stream || !s->control.up)
 		return;
+	if (now_ns >= h->looked_ns + p.look_ns) {
+		h->looked_ns = now_ns;
+		if (tcpx_control_is_stuck(s, now_ns))
+			return;
+	}
 	tcpx_line_rest(&s->control.line);
 	if (h->stopped_ns && !s->control.resuming && h->heard_ns > h->stopped_ns) {
 		skip(s, &(struct pause){ h->heard_ns - h->stopped_ns, now_ns });
@@ -291,6 +297,8 @@ run_timer(struct session *s, uint64_t now_ns)
 			s->engine->up.session->wire(s, now_ns);
 		if (s->state == SESS_READY)
 			keep_alive(s, now_ns);
+		else if (s->engine->ops->stream_under_way && !tcpx_control_is_stuck(s, now_ns))
+			tcpx_session_add_timer(s, now_ns + LOOK_NS);
 	}
 	if (s->state != SESS_FAILED && s->state != SESS_OPEN)
 		tcpx_session_add_timer(s, s->hs->deadline_ns);

@@ -21,10 +21,10 @@ tcpx_plugnet_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
 }
 
 int
-tcpx_plugnet_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+tcpx_plugnet_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to, uint16_t packet,
 		     struct tcpx_stream **stream)
 {
-	return tcpx_net_sock.connect(net->sock, nic, to, stream);
+	return tcpx_net_sock.connect(net->sock, nic, to, packet, stream);
 }
 
 int
@@ -50,6 +50,12 @@ int
 tcpx_plugnet_stream_acked(struct tcpx_stream *s)
 {
 	return tcpx_net_sock.stream_acked(s);
+}
+
+int
+tcpx_plugnet_stream_under_way(struct tcpx_stream *s, struct tcpx_net_way *way)
+{
+	return tcpx_net_sock.stream_under_way(s, way);
 }
 
 void

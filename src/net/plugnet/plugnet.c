@@ -182,6 +182,7 @@ const struct tcpx_net_ops tcpx_net_plugin = {
 	.stream_send = tcpx_plugnet_stream_send,
 	.stream_recv = tcpx_plugnet_stream_recv,
 	.stream_acked = tcpx_plugnet_stream_acked,
+	.stream_under_way = tcpx_plugnet_stream_under_way,
 	.stream_name = tcpx_plugnet_stream_name,
 	.stream_close = tcpx_plugnet_stream_close,
 	.listens = tcpx_plugnet_listens,

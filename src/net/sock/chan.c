@@ -138,7 +138,7 @@ tcpx_sock_chan_far(struct tcpx_chan *c, struct tcpx_addr *at)
 }
 
 int
-tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
+tcpx_sock_chan_under_way(struct tcpx_chan *c, struct tcpx_net_way *way)
 {
-	return tcpx_sock_under_way(c->fd, quiet_ns);
+	return tcpx_sock_under_way(c->fd, way);
 }

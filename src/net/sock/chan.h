@@ -36,6 +36,6 @@ bool tcpx_sock_chan_closed(const struct tcpx_chan *c);
 void tcpx_sock_chan_far(struct tcpx_chan *c, struct tcpx_addr *at);
 void tcpx_sock_chan_close(struct tcpx_chan *c);
 int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info);
-int tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);
+int tcpx_sock_chan_under_way(struct tcpx_chan *c, struct tcpx_net_way *way);
 
 #endif

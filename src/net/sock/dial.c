@@ -57,7 +57,7 @@ dial_open(struct tcpx_net *net, int nic_index, const struct tcpx_chan_id *id,
 	if (!d)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "channel %u", id->channel);
 	d->to = to;
-	rc = tcpx_sock_connect_fd(nic, &to, &d->fd);
+	rc = tcpx_sock_connect_fd(nic, &to, id->packet, &d->fd);
 	if (rc) {
 		free(d);
 		return rc;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/ownfd.h"
+#include "net/sock/path.h"
 #include "net/sock/sock.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
@@ -252,7 +253,8 @@ tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 }
 
 int
-tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *out)
+tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, uint16_t packet,
+		     int *out)
 {
 	struct tcpx_addr own = { 0 };
 	char text[ADDR_TEXT];
@@ -280,6 +282,7 @@ tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int
 			goto close_fd;
 		}
 	}
+	tcpx_sock_limit(fd, to, packet);
 	len = sockaddr_from(to, &sa);
 	/* a scope id is local to a host: a link-local peer is on the link of the NIC */
 	if (nic && to->family == 6 && IN6_IS_ADDR_LINKLOCAL(&sa.in6.sin6_addr))

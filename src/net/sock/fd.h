@@ -15,7 +15,8 @@ const struct tcpx_nic *tcpx_sock_nic(const struct tcpx_net *net, int nic);
 int tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 			const struct tcpx_addr *addr, struct tcpx_addr *bound, int *fd);
 /* A socket that connects to an address; nic may be NULL. */
-int tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *fd);
+int tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, uint16_t packet,
+			 int *fd);
 /* Whether that socket is connected: 0, -EAGAIN, or its error (the kernel reports it once). */
 int tcpx_sock_connected(int fd);
 /* The next connection that the net's gate admits, or -EAGAIN. Others are closed, a few a call.

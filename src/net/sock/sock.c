@@ -94,6 +94,7 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.stream_send = tcpx_sock_stream_send,
 	.stream_recv = tcpx_sock_stream_recv,
 	.stream_acked = tcpx_sock_stream_acked,
+	.stream_under_way = tcpx_sock_stream_under_way,
 	.stream_name = tcpx_sock_stream_name,
 	.stream_close = tcpx_sock_stream_close,
 	.listens = tcpx_sock_listens,

@@ -30,6 +30,8 @@
 #define STREAM_RECV(fd, data, len) syscall(SYS_recvfrom, fd, data, len, 0, NULL, NULL)
 #endif
 
+#define LARGE 576 /* of packets */
+
 struct tcpx_stream {
 	int fd;
 	int spare; /* a listener's; else -1 */
@@ -88,7 +90,7 @@ tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx
 }
 
 int
-tcpx_sock_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+tcpx_sock_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to, uint16_t packet,
 		  struct tcpx_stream **stream)
 {
 	const struct tcpx_nic *from = NULL;
@@ -99,7 +101,7 @@ tcpx_sock_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		if (!from)
 			return -EINVAL;
 	}
-	rc = tcpx_sock_connect_fd(from, to, &fd);
+	rc = tcpx_sock_connect_fd(from, to, packet, &fd);
 	return rc ? rc : stream_new(fd, -EAGAIN, stream);
 }
 
@@ -157,10 +159,16 @@ tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 }
 
 int
+tcpx_sock_stream_under_way(struct tcpx_stream *s, struct tcpx_net_way *way)
+{
+	return tcpx_sock_under_way(s->fd, way);
+}
+
+int
 tcpx_sock_stream_acked(struct tcpx_stream *s)
 {
-	uint64_t quiet_ns;
-	int rc = tcpx_sock_under_way(s->fd, &quiet_ns);
+	struct tcpx_net_way way;
+	int rc = tcpx_sock_under_way(s->fd, &way);
 
 	return rc < 0 ? rc : !rc;
 }
@@ -171,11 +179,23 @@ tcpx_sock_stream_name(struct tcpx_stream *s, struct tcpx_addr *at)
 	tcpx_sock_name(s->fd, at);
 }
 
+/* Where large packets are stuck nothing behind them arrives, the end neither: a reset does. */
+static void
+reset_if_stuck(const struct tcpx_stream *s)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	struct tcpx_net_way way;
+
+	if (tcpx_sock_under_way(s->fd, &way) > 0 && way.resent >= 2 && way.packet > LARGE)
+		setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 void
 tcpx_sock_stream_close(struct tcpx_stream *s)
 {
 	if (!s)
 		return;
+	reset_if_stuck(s);
 	tcpx_sock_watch_drop(&s->watch, s->fd);
 	tcpx_ownfd_close(s->fd);
 	if (s->spare >= 0)

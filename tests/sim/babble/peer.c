@@ -99,7 +99,7 @@ babbler_dial(struct babbler *b, bool resume)
 
 	if (!resume)
 		forget_session(b);
-	if (w->ops->connect(b->net, 0, &to, &b->line.stream) != 0)
+	if (w->ops->connect(b->net, 0, &to, 0, &b->line.stream) != 0)
 		return;
 	if (resume) {
 		start.kind = sim_one_in(w, 8) ? TCPX_START_ASK : TCPX_START_RESUME;

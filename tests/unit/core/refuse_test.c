@@ -26,7 +26,8 @@ static struct tcpx_stream stream;
 static struct tcpx_seal seal;
 
 static int
-net_connect(struct tcpx_net *n, int nic, const struct tcpx_addr *to, struct tcpx_stream **out)
+net_connect(struct tcpx_net *n, int nic, const struct tcpx_addr *to, uint16_t packet,
+	    struct tcpx_stream **out)
 {
 	*out = &stream;
 	return 0;

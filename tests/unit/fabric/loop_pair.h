@@ -175,7 +175,7 @@ make_streams(struct pair *p, struct tcpx_stream **a, struct tcpx_stream **b)
 	struct tcpx_stream *l;
 
 	assert_int_equal(p->ops->listen(p->net[1], &any, &bound, &l), 0);
-	assert_int_equal(p->ops->connect(p->net[0], 0, &bound, a), 0);
+	assert_int_equal(p->ops->connect(p->net[0], 0, &bound, 0, a), 0);
 	while (p->ops->accept(l, b, &from, &at) == -EAGAIN)
 		assert_true(tick(p));
 	while (p->ops->stream_send(*a, NULL, 0) == -EAGAIN)

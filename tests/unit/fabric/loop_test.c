@@ -103,7 +103,7 @@ TEST(nobody_listening_is_refused)
 	int rc;
 
 	pair_open(&p, &tcpx_net_loop, 4, &rough);
-	assert_int_equal(p.ops->connect(p.net[0], -1, &to, &s), 0);
+	assert_int_equal(p.ops->connect(p.net[0], -1, &to, 0, &s), 0);
 	assert_int_equal(p.ops->stream_send(s, NULL, 0), -EAGAIN);
 	while ((rc = p.ops->stream_send(s, NULL, 0)) == -EAGAIN)
 		assert_true(tick(&p));
@@ -164,7 +164,7 @@ TEST(a_connection_to_a_nic_that_is_down_fails_or_waits)
 	for (int i = 0; i < 32; i++) {
 		struct tcpx_stream *s;
 
-		assert_int_equal(p.ops->connect(p.net[0], 0, &bound, &s), 0);
+		assert_int_equal(p.ops->connect(p.net[0], 0, &bound, 0, &s), 0);
 		switch (p.ops->stream_send(s, NULL, 0)) {
 		case -EAGAIN:
 			waiting++;

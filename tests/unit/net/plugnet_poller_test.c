@@ -22,7 +22,7 @@ make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 
 	assert_int_equal(r->ops->listen(r->net[1], &any, &bound, &l), 0);
 	assert_int_equal(r->ops->stream_watch(l, r->poller[1], &marker, TCPX_READABLE), 0);
-	assert_int_equal(r->ops->connect(r->net[0], -1, &bound, to), 0);
+	assert_int_equal(r->ops->connect(r->net[0], -1, &bound, 0, to), 0);
 	while (rc == -EAGAIN) {
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, 10 * TCPX_SEC), 1);
 		assert_ptr_equal(ev[0].owner, &marker);

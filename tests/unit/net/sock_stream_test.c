@@ -57,7 +57,7 @@ stream_pair(struct rig *r, struct tcpx_stream **near, struct tcpx_stream **far)
 	int rc;
 
 	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
-	assert_int_equal(r->ops->connect(r->net, 0, &to, near), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, 0, near), 0);
 	while ((rc = r->ops->accept(l, far, &from, &at)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
@@ -170,7 +170,7 @@ TEST_WITH(refused_connect_says_so, rig_open, rig_close)
 	int rc;
 
 	r->ops->stream_close(listen_any(r, &to)); /* a port where nobody is any more */
-	assert_int_equal(r->ops->connect(r->net, -1, &to, &s), 0);
+	assert_int_equal(r->ops->connect(r->net, -1, &to, 0, &s), 0);
 	while ((rc = r->ops->stream_send(s, NULL, 0)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, -ECONNREFUSED);
@@ -222,7 +222,7 @@ TEST_WITH(a_nic_takes_the_address_that_it_has_now, rig_open, rig_close)
 	tcpx_ownfd_close(fd);
 	assert_int_equal(tcpx_addr_parse("::", &r->nic.addr), 0);
 	assert_int_equal(tcpx_addr_parse("[2001:db8::1]:9", &to), 0);
-	assert_int_equal(r->ops->connect(r->net, 0, &to, &s), -EADDRNOTAVAIL);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, 0, &s), -EADDRNOTAVAIL);
 	assert_int_equal(tcpx_sock_listen_fd(r->net, &r->nic, &r->nic.addr, &bound, &fd),
 			 -EADDRNOTAVAIL);
 	assert_int_equal(r->warnings, 0); /* it may have one later */
@@ -252,10 +252,10 @@ TEST_WITH(bad_targets_are_refused, rig_open, rig_close)
 	struct tcpx_addr to, none = { 0 };
 
 	assert_int_equal(tcpx_addr_parse("[::1]:9", &to), 0);
-	assert_int_equal(r->ops->connect(r->net, 0, &to, &s), -EAFNOSUPPORT);
-	assert_int_equal(r->ops->connect(r->net, 1, &to, &s), -EINVAL);
-	assert_int_equal(r->ops->connect(r->net, -2, &to, &s), -EINVAL);
-	assert_int_equal(r->ops->connect(r->net, -1, &none, &s), -EAFNOSUPPORT);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, 0, &s), -EAFNOSUPPORT);
+	assert_int_equal(r->ops->connect(r->net, 1, &to, 0, &s), -EINVAL);
+	assert_int_equal(r->ops->connect(r->net, -2, &to, 0, &s), -EINVAL);
+	assert_int_equal(r->ops->connect(r->net, -1, &none, 0, &s), -EAFNOSUPPORT);
 	assert_null(s);
 }
 
@@ -277,7 +277,7 @@ TEST_WITH(no_descriptor_left_sheds_the_connection, rig_open, rig_close)
 	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
 	getrlimit(RLIMIT_NOFILE, &old);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
+		assert_int_equal(r->ops->connect(r->net, 0, &to, 0, &near), 0);
 		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
 		assert_true(fd >= 0);
@@ -315,7 +315,7 @@ TEST_WITH(without_a_spare_descriptor_the_connection_waits, rig_open, rig_close)
 	l = listen_any(r, &to); /* takes the last */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
-	assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, 0, &near), 0);
 	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
 	tight.rlim_cur = (rlim_t)fd + 2;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);

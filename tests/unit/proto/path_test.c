@@ -52,6 +52,34 @@ static const struct {
 	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, true },
 };
 
+static const struct {
+	const char *name;
+	struct tcpx_packet oldest;
+	uint16_t carries;
+} packet_cases[] = {
+	{ "the first full packet of a connection", { 9000, 2, 750 * MS, 100 * MS, false, false }, 1500 },
+	{ "sent again once", { 9000, 1, 750 * MS, 100 * MS, false, false }, 0 },
+	{ "not for long", { 9000, 3, 599 * MS, 100 * MS, false, false }, 0 },
+	{ "the peer was heard before alone: it is gone, or the path", { 9000, 5, 1500 * MS, 1200 * MS, false, true }, 0 },
+	{ "... and since then", { 9000, 5, 1500 * MS, 1100 * MS, false, true }, 1500 },
+	{ "as large ones came through, and the peer is heard elsewhere", { 9000, 4, SEC, 0, true, false }, 0 },
+	{ "... and between the same NICs: the path is another now", { 9000, 4, SEC, 0, true, true }, 1500 },
+	{ "made for 1500", { 1500, 4, SEC, 0, false, true }, 1280 },
+	{ "a message a little longer", { 1501, 4, SEC, 0, false, true }, 1500 },
+	{ "made for 1280", { 1280, 4, SEC, 0, false, true }, 576 },
+	{ "a small packet does not pass either", { 576, 9, 9 * SEC, 0, false, true }, 0 },
+	{ "the loopback's", { 65535, 2, SEC, 0, false, true }, 1500 },
+};
+
+TEST(packets_that_vanish_by_size_are_known_by_those_that_pass)
+{
+	for (size_t i = 0; i < ARRAY_LEN(packet_cases); i++)
+		check(packet_cases[i].name, "carries", tcpx_path_carries(&packet_cases[i].oldest, 10 * SEC),
+		      packet_cases[i].carries);
+	check("a shorter deadline", "carries",
+	      tcpx_path_carries(&(struct tcpx_packet){ 9000, 3, 350 * MS, 0, false, true }, 4 * SEC), 1500);
+}
+
 TEST(paths_are_judged_against_others)
 {
 	for (size_t i = 0; i < ARRAY_LEN(path_cases); i++)
