@@ -97,6 +97,11 @@ static const struct tcpx_setting_def settings[] = {
 		.name = "TCPX_PORTS", .type = TCPX_TYPE_PORTS, .value = "", .since = "0.1.0",
 		.help = "Ports that all listeners keep to, as 28515-28614; empty: any.",
 	},
+	[TCPX_SET_ADVERTISE] = {
+		.name = "TCPX_ADVERTISE", .type = TCPX_TYPE_STRING, .value = "", .since = "0.1.0",
+		.help = "Where peers reach the NICs, in their order, behind an address translation: "
+			"203.0.113.7:40001; the port is that of data here, too.",
+	},
 	[TCPX_SET_ALLOW] = {
 		.name = "TCPX_ALLOW", .type = TCPX_TYPE_NETS, .value = "", .since = "0.1.0",
 		.help = "Networks that connections may come from, as 10.0.0.0/8,fd00::/8; empty: all.",

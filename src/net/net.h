@@ -31,11 +31,22 @@
 struct tcpx_nic {
 	char name[32];         /* interface name, or the address for an address-NIC */
 	struct tcpx_addr addr; /* source address; port 0. 0.0.0.0, ::: it has none yet */
+	struct tcpx_addr told; /* where peers reach it instead; family 0: there. port 0: as bound */
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
 	int numa;              /* -1 unknown                                        */
 	uint32_t mbps;         /* 0 unknown                                         */
 	int gpu;               /* the GPU that owns its channels' slots; -1: host memory */
 };
+
+/* Its address for peers. */
+static inline struct tcpx_addr
+tcpx_nic_told(const struct tcpx_nic *n)
+{
+	struct tcpx_addr at = n->told.family ? n->told : n->addr;
+
+	at.port = 0;
+	return at;
+}
 
 /* Memory of a GPU or of the host, for providers that keep slots there. The core provides it,
  * since net/ does not know devices. gpu -1 is host memory. Any thread. */
@@ -309,6 +320,8 @@ struct tcpx_net_ops {
 	 * may go on: then chan_connect() need be called again only then, and once a second. The
 	 * same poller each time. NULL: never does. */
 	int (*chan_connect_watch)(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner);
+	/* The address in a handle; family 0: none. NULL: handles are not known here. */
+	void (*chan_target)(const uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_addr *to);
 	/* Gives up an unfinished chan_connect. */
 	void (*chan_connect_cancel)(struct tcpx_net *net, void **state);
 	int (*chan_watch)(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,

@@ -101,6 +101,7 @@ struct chan_wiring {
 	uint8_t handle[TCPX_HANDLE_BYTES];
 	struct tcpx_chan_id id;
 	bool usable;
+	int error;              /* for which it is not, here                            */
 	/* on an open session */
 	bool asked;             /* connecting: CHANNEL_ASK of this generation is out    */
 	bool used;              /* connecting: the peer has listened for this generation, or was asked to */

@@ -130,7 +130,7 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 	if (tcpx_channel_kind(e)->slot && e->nics.offer[0].name[0])
 		return plan_by_map(s, pair, reason, cap);
 	for (i = 0; i < n; i++)
-		ours[i] = e->nics.at[i].addr;
+		ours[i] = tcpx_nic_told(&e->nics.at[i]);
 	for (i = 0; i < m; i++)
 		theirs[i] = s->chan.peer_nic[i].addr;
 	tcpx_pair_none(ours, n, theirs, m, s->peer->name, reason, cap);
@@ -302,8 +302,10 @@ try_channel(struct session *s, struct channel *c)
 	rc = tcpx_attempt_step(c);
 	if (rc == 0 && *wired_ns == 0)
 		*wired_ns = engine_now(s->engine);
-	if (rc != 0 && rc != -EAGAIN)
+	if (rc != 0 && rc != -EAGAIN) {
 		c->wiring->usable = false;
+		c->wiring->error = rc;
+	}
 }
 
 static uint32_t
@@ -343,18 +345,44 @@ is_hopeless(const struct session *s)
 	       (!s->hs->rx_wired_ns && undecided(set->rx, set->count) == 0);
 }
 
+void
+tcpx_wiring_tried(struct session *s, char *text, size_t cap)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	struct tcpx_addr to = { 0 };
+	char at[64];
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < 2 * s->chan.count && ops->chan_target; i++) {
+		const struct channel *c = counted(s, i);
+
+		if (!c || !c->wiring || c->state != CHAN_WIRING || tcpx_attempt_listens(c))
+			continue;
+		ops->chan_target(c->wiring->handle, &to);
+		if (!to.family)
+			continue;
+		tcpx_addr_format(&to, at, sizeof(at));
+		snprintf(text, cap, "; %s from %s: %s", at, tcpx_near_nic(c)->name,
+			 c->wiring->error ? tcpx_err_text(c->wiring->error) : "no answer");
+		return;
+	}
+}
+
 /* A peer that closes refuses channels first, and its control stream says why a moment later. */
 static void
 give_up_hope(struct session *s, uint64_t now_ns)
 {
+	char tried[128];
+
 	if (s->hs->hopeless_ns == 0)
 		s->hs->hopeless_ns = now_ns;
 	s->hs->look_ns = s->hs->hopeless_ns + HOPELESS_NS;
+	tcpx_wiring_tried(s, tried, sizeof(tried));
 	if (now_ns >= s->hs->look_ns && tcpx_control_may_wire_again(s, now_ns))
 		tcpx_control_start_over(s, now_ns, "no channel could connect");
 	else if (now_ns >= s->hs->look_ns)
-		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
-				  s->chan.count);
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect%s",
+				  s->chan.count, tried);
 	else
 		tcpx_session_add_timer(s, s->hs->look_ns);
 }

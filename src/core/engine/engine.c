@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/sigpipe.h"
 #include "core/context/context.h"
+#include "core/engine/advertise.h"
 #include "core/engine/bindings.h"
 #include "core/engine/links.h"
 #include "core/engine/options.h"
@@ -150,6 +151,8 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	rc = name_engine(e, o->name);
 	if (rc == 0)
 		rc = tcpx_engine_nics(e, env);
+	if (rc == 0)
+		rc = tcpx_engine_advertise(e);
 	if (rc == 0)
 		rc = tcpx_bind_open(e);
 	secret = tcpx_cfg_str(e->cfg, TCPX_SET_SECRET_FILE);

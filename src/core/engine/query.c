@@ -15,6 +15,7 @@
 #include "core/memory/region.h"
 #include "core/session/accept.h"
 #include "core/session/kept.h"
+#include "core/session/listen.h"
 #include "core/session/session.h"
 
 const char *
@@ -70,7 +71,7 @@ tcpx_metadata(tcpx_engine *e, void *buf, size_t *len)
 		struct tcpx_hello_nic *n = &ep.nic[ep.nic_count++];
 
 		snprintf(n->offer.name, sizeof(n->offer.name), "%s", e->listeners->at[i].nic);
-		n->addr = e->listeners->at[i].bound;
+		n->addr = tcpx_listen_told(e, &e->listeners->at[i].bound);
 	}
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_endpoint_blob_write(&b, &ep);

@@ -146,6 +146,7 @@ static const struct session_calls of_session = {
 	.listen = tcpx_wiring_listen,
 	.handles = tcpx_wiring_handles,
 	.wire = tcpx_wiring_step,
+	.tried = tcpx_wiring_tried,
 	.unwire = tcpx_channels_end,
 	.room = tcpx_launch_waiting,
 	.writable = tcpx_channels_wake_all,

@@ -147,6 +147,32 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 	return rc ? rc : listen_also_at(e);
 }
 
+struct tcpx_addr
+tcpx_listen_told(const struct tcpx_engine *e, const struct tcpx_addr *bound)
+{
+	struct tcpx_addr told = e->nics.told.family ? e->nics.told : *bound;
+
+	for (uint32_t i = 0; i < e->nics.count; i++)
+		if (e->nics.at[i].told.family && tcpx_addr_same_host(&e->nics.at[i].addr, bound)) {
+			told = e->nics.at[i].told;
+			break;
+		}
+	told.port = bound->port;
+	return told;
+}
+
+bool
+tcpx_listen_is_told(const struct tcpx_engine *e, const struct tcpx_addr *at)
+{
+	for (uint32_t i = 0; i < e->listeners->told; i++) {
+		struct tcpx_addr told = tcpx_listen_told(e, &e->listeners->at[i].bound);
+
+		if (told.port == at->port && tcpx_addr_same_host(&told, at))
+			return true;
+	}
+	return false;
+}
+
 void
 tcpx_listen_rest(struct listening *at, uint64_t rest_ns, uint64_t now_ns)
 {

@@ -3,7 +3,10 @@
 #ifndef CORE_SESSION_LISTEN_H
 #define CORE_SESSION_LISTEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/addr.h"
 
 struct tcpx_engine;
 struct listening;
@@ -11,6 +14,10 @@ struct listening;
 /* Opens them. @text: "PORT" for the control NIC and all others, "ADDR:PORT", "off"; NULL: by the
  * settings. */
 int tcpx_listen_open(struct tcpx_engine *e, const char *text);
+/* Where peers reach the listener that is bound there. */
+struct tcpx_addr tcpx_listen_told(const struct tcpx_engine *e, const struct tcpx_addr *bound);
+/* Is it where peers reach one of the listeners? */
+bool tcpx_listen_is_told(const struct tcpx_engine *e, const struct tcpx_addr *at);
 /* Does not look at it for a while: connections that nobody can take now would make it ready in
  * every turn. Lease of loop 0. */
 void tcpx_listen_rest(struct listening *at, uint64_t rest_ns, uint64_t now_ns);

@@ -248,6 +248,8 @@ struct session_calls {
 	int (*listen)(struct session *s);
 	int (*handles)(struct session *s, const struct tcpx_handles *h);
 	void (*wire)(struct session *s, uint64_t now_ns);
+	/* which address did not answer, as the end of a sentence; "": none is known */
+	void (*tried)(struct session *s, char *text, size_t cap);
 	/* closes those of an attempt that is given up: their loops free them */
 	void (*unwire)(struct session *s);
 	void (*room)(struct session *s, uint64_t now_ns); /* for frames that waited: perhaps */

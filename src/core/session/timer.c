@@ -244,6 +244,18 @@ open_timer(struct session *s, uint64_t now_ns)
 		s->engine->up.session->check_transfers(s, now_ns);
 }
 
+static void
+connect_overdue(struct session *s)
+{
+	struct tcpx_addr at = tcpx_control_dialled(s);
+	char to[64];
+
+	tcpx_addr_format(&at, to, sizeof(to));
+	tcpx_session_fail(s, TCPX_ETIMEDOUT, "no connection to %s within %llu ms: %s", to,
+			  (unsigned long long)(s->engine->limit.connect_ns / TCPX_MS),
+			  s->cause_text[0] ? s->cause_text : "no answer");
+}
+
 /* The handshake's deadline has passed. */
 static void
 handshake_overdue(struct session *s)
@@ -252,11 +264,13 @@ handshake_overdue(struct session *s)
 					     [SESS_WIRING] = "channels", [SESS_READY] = "READY" };
 	uint64_t patience_ns = s->state < SESS_WIRING ? s->engine->limit.handshake_ns :
 							tcpx_wiring_patience(s->engine);
-	char why[64];
+	char why[64], tried[128] = "";
 
+	if (s->state == SESS_WIRING)
+		s->engine->up.session->tried(s, tried, sizeof(tried));
 	if (s->state != SESS_HELLO && !(s->state == SESS_PROOF && !s->control.line.heard)) {
-		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
-				  waits[s->state], (unsigned long long)(patience_ns / TCPX_MS));
+		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms%s", waits[s->state],
+				  (unsigned long long)(patience_ns / TCPX_MS), tried);
 		return;
 	}
 	snprintf(why, sizeof(why), ", or hangs: no HELLO within %llu ms",
@@ -277,9 +291,7 @@ run_timer(struct session *s, uint64_t now_ns)
 		return;
 	case SESS_CONNECTING:
 		if (now_ns >= s->hs->deadline_ns) {
-			tcpx_session_fail(s, TCPX_ETIMEDOUT, "no connection within %llu ms: %s",
-					  (unsigned long long)(s->engine->limit.connect_ns / TCPX_MS),
-					  s->cause_text[0] ? s->cause_text : "no answer");
+			connect_overdue(s);
 			return;
 		}
 		tcpx_control_connect(s, now_ns);

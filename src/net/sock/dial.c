@@ -144,6 +144,15 @@ tcpx_sock_chan_connect_watch(struct tcpx_net *net, void *state, struct tcpx_poll
 	return rc;
 }
 
+void
+tcpx_sock_chan_target(const uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_addr *to)
+{
+	struct tcpx_chan_id id;
+
+	if (!tcpx_sock_handle_parse(handle, to, &id))
+		to->family = 0;
+}
+
 int
 tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 		       const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state,

@@ -236,6 +236,7 @@ tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 
 	if (rc)
 		return rc;
+	at.port = addr->port;
 	if (at.port == 0 && net->port_first)
 		rc = listen_within(net, nic, at, &fd);
 	else

@@ -91,8 +91,14 @@ set_add(struct tcpx_sock_port *p, int fd)
 static int
 listen_here(struct tcpx_sock_port *p)
 {
-	int rc = tcpx_sock_listen_fd(p->net, p->nic, &p->nic->addr, &p->addr, &p->fd);
+	struct tcpx_addr at = p->nic->addr;
+	int rc;
 
+	at.port = p->nic->told.port;
+	rc = tcpx_sock_listen_fd(p->net, p->nic, &at, &p->addr, &p->fd);
+	if (rc == -EADDRINUSE)
+		return tcpx_fail(TCPX_SUB_NET, rc, "port %u of TCPX_ADVERTISE, for data of %s, is in use",
+				 at.port, p->nic->name);
 	if (rc)
 		return rc;
 	p->set = epoll_create1(EPOLL_CLOEXEC);
@@ -367,6 +373,7 @@ tcpx_sock_chan_listen(struct tcpx_net *net, int nic, const struct tcpx_chan_id *
 {
 	struct tcpx_chan_listener *cl;
 	struct tcpx_sock_port *p;
+	struct tcpx_addr told;
 	int rc;
 
 	if (!tcpx_sock_nic(net, nic))
@@ -390,7 +397,9 @@ tcpx_sock_chan_listen(struct tcpx_net *net, int nic, const struct tcpx_chan_id *
 		free(cl);
 		return rc;
 	}
-	tcpx_sock_handle_format(&p->addr, id, handle);
+	told = p->nic->told.family ? p->nic->told : p->addr;
+	told.port = p->addr.port;
+	tcpx_sock_handle_format(&told, id, handle);
 	*out = cl;
 	return 0;
 }
