@@ -33,6 +33,7 @@ struct tcpx_nic {
 	struct tcpx_addr addr; /* source address; port 0. 0.0.0.0, ::: it has none yet */
 	struct tcpx_addr told; /* where peers reach it instead; family 0: there. port 0: as bound */
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
+	uint8_t place;         /* by PCI order among the machine's NICs, from 1; 0 unknown */
 	int numa;              /* -1 unknown                                        */
 	uint32_t mbps;         /* 0 unknown                                         */
 	int gpu;               /* the GPU that owns its channels' slots; -1: host memory */
@@ -322,6 +323,8 @@ struct tcpx_net_ops {
 	int (*chan_connect_watch)(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner);
 	/* The address in a handle; family 0: none. NULL: handles are not known here. */
 	void (*chan_target)(const uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_addr *to);
+	/* Has the other end's kernel answered an unfinished attempt? NULL: not known. */
+	bool (*chan_connect_heard)(const void *state);
 	/* Gives up an unfinished chan_connect. */
 	void (*chan_connect_cancel)(struct tcpx_net *net, void **state);
 	int (*chan_watch)(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairing NICs in three passes, each over the NICs that the one before left: on one subnet,
- * by order, by sharing. The result depends on the order of the two lists alone.
+ * Pairing NICs in passes, each over the NICs that the ones before left: the best fits first, the
+ * rest by sharing. The result depends on the order of the two lists, and on what they say, alone.
  */
 #include "proto/pair.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +13,10 @@
 
 #define NICS_MAX 64u
 
+enum { FIT_ANY = 1, FIT_PLACE = 1, FIT_NAME = 2, FIT_SUBNET = 4, FIT_MOST = 8 };
+
 struct side {
-	const struct tcpx_addr *nic;
+	const struct tcpx_pair_nic *nic;
 	uint32_t count;
 	uint16_t pairs[NICS_MAX]; /* pairs that use each NIC */
 };
@@ -26,8 +27,6 @@ struct plan {
 	uint32_t count;
 };
 
-typedef bool (*match_fn)(const struct tcpx_addr *a, const struct tcpx_addr *b);
-
 /* Can the two reach each other at all? */
 static bool
 same_kind(const struct tcpx_addr *a, const struct tcpx_addr *b)
@@ -35,9 +34,8 @@ same_kind(const struct tcpx_addr *a, const struct tcpx_addr *b)
 	return a->family == b->family && tcpx_addr_is_loopback(a) == tcpx_addr_is_loopback(b);
 }
 
-/* Compares by the longer prefix; one known prefix is enough. */
-static bool
-same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
+bool
+tcpx_pair_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
 	unsigned bits = a->prefix > b->prefix ? a->prefix : b->prefix;
 	unsigned rest = bits % 8;
@@ -49,6 +47,23 @@ same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 	return !rest || !((a->ip[bits / 8] ^ b->ip[bits / 8]) >> (8 - rest));
 }
 
+unsigned
+tcpx_pair_fit(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
+{
+	bool known = a->place && b->place;
+	unsigned fit = FIT_ANY;
+
+	if (!same_kind(&a->addr, &b->addr))
+		return 0;
+	if (tcpx_pair_same_subnet(&a->addr, &b->addr))
+		fit += FIT_SUBNET;
+	if (known && strcmp(a->name, b->name) == 0)
+		fit += FIT_NAME;
+	if (known && a->place == b->place && a->place <= TCPX_PAIR_PLACES)
+		fit += FIT_PLACE;
+	return fit;
+}
+
 static void
 join(struct plan *p, uint32_t near, uint32_t far)
 {
@@ -57,13 +72,13 @@ join(struct plan *p, uint32_t near, uint32_t far)
 	p->far.pairs[far]++;
 }
 
-/* Pairs NICs that have no pair yet, in order, each with the first that matches. */
+/* Pairs NICs that have no pair yet, in order, each with the first that fits so well. */
 static void
-pair_unused(struct plan *p, match_fn match)
+pair_unused(struct plan *p, unsigned fit)
 {
 	for (uint32_t i = 0; i < p->near.count; i++) {
 		for (uint32_t j = 0; j < p->far.count && !p->near.pairs[i]; j++) {
-			if (!p->far.pairs[j] && match(&p->near.nic[i], &p->far.nic[j]))
+			if (!p->far.pairs[j] && tcpx_pair_fit(&p->near.nic[i], &p->far.nic[j]) >= fit)
 				join(p, i, j);
 		}
 	}
@@ -72,15 +87,15 @@ pair_unused(struct plan *p, match_fn match)
 /* The NIC of @s that @n shares: on its subnet if there is one, then the one with the fewest
  * pairs, then the first. -1: no NIC of its kind. */
 static int
-share_of(const struct side *s, const struct tcpx_addr *n)
+share_of(const struct side *s, const struct tcpx_pair_nic *n)
 {
 	int best = -1;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		bool near_net = same_subnet(&s->nic[i], n);
-		bool best_net = best >= 0 && same_subnet(&s->nic[best], n);
+		bool near_net = tcpx_pair_same_subnet(&s->nic[i].addr, &n->addr);
+		bool best_net = best >= 0 && tcpx_pair_same_subnet(&s->nic[best].addr, &n->addr);
 
-		if (!same_kind(&s->nic[i], n))
+		if (!tcpx_pair_fit(&s->nic[i], n))
 			continue;
 		if (best < 0 || near_net > best_net ||
 		    (near_net == best_net && s->pairs[i] < s->pairs[best]))
@@ -107,8 +122,8 @@ pair_shared(struct plan *p)
 }
 
 int
-tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
-	       const struct tcpx_addr *far, uint32_t far_count, struct tcpx_pair *out,
+tcpx_pair_plan(const struct tcpx_pair_nic *near, uint32_t near_count,
+	       const struct tcpx_pair_nic *far, uint32_t far_count, struct tcpx_pair *out,
 	       uint32_t channels)
 {
 	struct plan p = {
@@ -116,8 +131,8 @@ tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
 		.far = { far, far_count < NICS_MAX ? far_count : NICS_MAX, { 0 } },
 	};
 
-	pair_unused(&p, same_subnet);
-	pair_unused(&p, same_kind);
+	for (unsigned fit = FIT_MOST; fit >= FIT_ANY; fit--)
+		pair_unused(&p, fit);
 	pair_shared(&p);
 	if (!p.count)
 		return tcpx_fail(TCPX_SUB_BOOT, -ENONET,
@@ -130,18 +145,19 @@ tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
 }
 
 static bool
-only_loopback(const struct tcpx_addr *at, uint32_t count)
+only_loopback(const struct tcpx_pair_nic *at, uint32_t count)
 {
 	uint32_t i = 0;
 
-	while (i < count && tcpx_addr_is_loopback(&at[i]))
+	while (i < count && tcpx_addr_is_loopback(&at[i].addr))
 		i++;
 	return i == count;
 }
 
 void
-tcpx_pair_none(const struct tcpx_addr *ours, uint32_t our_count, const struct tcpx_addr *theirs,
-	       uint32_t their_count, const char *peer, char *text, size_t cap)
+tcpx_pair_none(const struct tcpx_pair_nic *ours, uint32_t our_count,
+	       const struct tcpx_pair_nic *theirs, uint32_t their_count, const char *peer, char *text,
+	       size_t cap)
 {
 	bool near = only_loopback(ours, our_count), far = only_loopback(theirs, their_count);
 

@@ -101,11 +101,12 @@ struct chan_wiring {
 	uint8_t handle[TCPX_HANDLE_BYTES];
 	struct tcpx_chan_id id;
 	bool usable;
-	int error;              /* for which it is not, here                            */
 	/* on an open session */
 	bool asked;             /* connecting: CHANNEL_ASK of this generation is out    */
 	bool used;              /* connecting: the peer has listened for this generation, or was asked to */
 	uint64_t try_ns;        /* since when it is tried                               */
+	/* connecting, in the handshake */
+	unsigned tries;         /* of its pair, by this generation                      */
 };
 
 /* What is known of the end of a channel. session.lock */
@@ -198,7 +199,9 @@ struct channel {
 	bool rested;            /* it rests, or did until its next connection: not lost; session.lock */
 	int near_nic, far_nic;  /* indices in the engine's and in the peer's          */
 	uint16_t packet;        /* the largest for its path; 0: as the MTU allows; session.lock */
+	struct tcpx_pair planned; /* ... as planned, near that of this side            */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
+	bool stood;             /* on its present NICs, once                          */
 	bool closed;            /* connection and records are gone; session.lock      */
 	const struct channel_kind *kind;
 	struct tcpx_chan *chan;
@@ -207,6 +210,7 @@ struct channel {
 	struct chan_wiring *wiring; /* owned; NULL while it stands; session.lock       */
 	struct tcpx_heal heal;  /* of a lost one; session.lock                        */
 	uint16_t wanted;        /* listening: the generation of CHANNEL_ASK, 0: none; session.lock */
+	uint64_t wanted_pair;   /* ... and its pair of NICs, as it names it; 0: as before */
 	struct fence fence;
 	struct sender tx;       /* if sending, else                                   */
 	struct receiver rx;

@@ -37,9 +37,8 @@ on_event(struct session *s, uint8_t type, struct tcpx_buf *b)
 	if (type == TCPX_FR_CHANNEL_DOWN && ev.seq)
 		leave_path(s, &ev);
 	if (type == TCPX_FR_CHANNEL_ASK)
-		tcpx_heal_asked(s, &ev);
-	else
-		tcpx_channel_event(s, type, &ev);
+		return tcpx_heal_asked(s, &ev);
+	tcpx_channel_event(s, type, &ev);
 	return 0;
 }
 

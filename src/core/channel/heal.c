@@ -9,7 +9,9 @@
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/kind.h"
+#include "core/channel/pairing.h"
 #include "core/context/context.h"
+#include "core/loop/affinity.h"
 #include "core/loop/loop.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
@@ -44,10 +46,11 @@ look_later(struct channel *c, uint64_t now_ns)
 
 /* ---- the side that connects ---- */
 
-static void
-ask(struct channel *c)
+void
+tcpx_heal_ask(struct channel *c)
 {
-	struct tcpx_chan_event ev = { .backward = c->backward, .channel = c->index };
+	struct tcpx_chan_event ev = { .backward = c->backward, .channel = c->index,
+				      .seq = tcpx_pairing_said(c) };
 	uint8_t room[64];
 	struct tcpx_buf b;
 
@@ -55,6 +58,8 @@ ask(struct channel *c)
 		return;
 	c->generation += c->wiring->used;
 	c->wiring->used = true;
+	c->wiring->usable = false;
+	c->wiring->tries = 0;
 	ev.generation = c->generation;
 	tcpx_attempt_identify(c);
 	c->wiring->asked = true;
@@ -70,7 +75,8 @@ failed(struct channel *c, int rc, uint64_t now_ns)
 	tcpx_channel_unwire(c);
 	tcpx_heal_failed(&c->heal, now_ns);
 	c->wiring->try_ns = 0;
-	if (rc == TCPX_ECHANNEL || tcpx_attempt_both_listen(c->session))
+	if (tcpx_pairing_failed(c, rc == -EAGAIN ? -ETIMEDOUT : rc) || rc == TCPX_ECHANNEL ||
+	    tcpx_attempt_both_listen(c->session))
 		c->wiring->usable = c->wiring->asked = false;
 }
 
@@ -86,8 +92,8 @@ connect_step(struct channel *c, uint64_t now_ns)
 		tcpx_session_add_timer(c->session, c->heal.at_ns);
 		return -EAGAIN;
 	}
-	if (!c->wiring->usable) {
-		ask(c);
+	if (!c->wiring->usable || (c->wiring->try_ns == 0 && tcpx_pairing_move(c))) {
+		tcpx_heal_ask(c);
 		return -EAGAIN;
 	}
 	if (c->wiring->try_ns == 0)
@@ -104,6 +110,15 @@ connect_step(struct channel *c, uint64_t now_ns)
 	return rc;
 }
 
+/* In the handshake nothing else wakes for it. */
+static void
+look_now(struct session *s)
+{
+	if (s->hs)
+		s->hs->look_ns = engine_now(s->engine);
+	tcpx_session_wake_loop(s);
+}
+
 void
 tcpx_heal_handle(struct session *s, const struct tcpx_chan_handle *h)
 {
@@ -117,10 +132,12 @@ tcpx_heal_handle(struct session *s, const struct tcpx_chan_handle *h)
 	if (h->usable) {
 		memcpy(c->wiring->handle, h->handle, sizeof(c->wiring->handle));
 		memcpy(c->wiring->id.token, h->token, sizeof(h->token));
-	} else {
+	} else if (!tcpx_pairing_failed(c, -EADDRNOTAVAIL) || !s->hs) {
 		tcpx_heal_failed(&c->heal, engine_now(s->engine));
+	} else {
+		tcpx_heal_ask(c);
 	}
-	tcpx_session_wake_loop(s);
+	look_now(s);
 }
 
 /* ---- the side that listens ---- */
@@ -142,13 +159,27 @@ answer(struct channel *c, bool usable, const uint8_t *handle)
 	put(c->session, TCPX_FR_CHANNEL_HANDLE, &b);
 }
 
-/* The newest generation that the peer asked for. */
+/* The pair of NICs that the peer asked for. */
 static void
-listen_again(struct channel *c, uint64_t now_ns)
+take_pair(struct channel *c)
+{
+	struct tcpx_pair pair;
+
+	if (!c->wanted_pair || tcpx_pairing_read(c->session, c->wanted_pair, &pair) != 0)
+		return;
+	c->near_nic = pair.near;
+	c->far_nic = pair.far;
+	c->wanted_pair = 0;
+	tcpx_bind_nic(c->loop, pair.near);
+}
+
+void
+tcpx_heal_listen(struct channel *c, uint64_t now_ns)
 {
 	uint8_t handle[TCPX_HANDLE_BYTES] = { 0 };
 	int rc;
 
+	take_pair(c);
 	tcpx_channel_unwire(c);
 	c->generation = c->wanted;
 	c->wanted = 0;
@@ -166,7 +197,7 @@ listen_step(struct channel *c, uint64_t now_ns)
 	int rc;
 
 	if (c->wanted)
-		listen_again(c, now_ns);
+		tcpx_heal_listen(c, now_ns);
 	if (c->session->state != SESS_OPEN || !c->wiring->listener)
 		return -EAGAIN;
 	if (c->wiring->try_ns == 0) /* it rested */
@@ -193,19 +224,24 @@ never_stood_there(struct channel *c)
 	tcpx_loop_post(c->loop, &c->work);
 }
 
-void
+int
 tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev)
 {
 	struct channel *c = ev->backward == s->opener ? s->chan.rx[ev->channel] :
 							s->chan.tx[ev->channel];
+	struct tcpx_pair pair;
 
+	if (ev->seq && tcpx_pairing_read(s, ev->seq, &pair) != 0)
+		return TCPX_EPROTO;
 	if (!c || !tcpx_attempt_listens(c) || ev->generation < c->generation || channel_rests(c))
-		return;
+		return 0;
 	if (ev->generation > c->generation && !c->closed &&
 	    (c->state == CHAN_UP || c->state == CHAN_FENCING))
 		never_stood_there(c);
 	c->wanted = ev->generation; /* an old connection may still be closing */
-	tcpx_session_wake_loop(s);
+	c->wanted_pair = ev->seq;
+	look_now(s);
+	return 0;
 }
 
 /* ---- both ---- */
@@ -216,6 +252,7 @@ came_up(struct channel *c)
 	struct session *s = c->session;
 
 	tcpx_channel_wired(c);
+	tcpx_pairing_found(c, 0);
 	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))++;
 	if (s->chan.tx_up && s->chan.rx_up)
 		s->health.dying_ns = 0;
@@ -234,8 +271,11 @@ step(struct channel *c, uint64_t now_ns)
 {
 	int rc;
 
-	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN ||
-	    channel_rests(c) || atomic_load(&c->session->engine->nics.down[c->near_nic]))
+	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN)
+		return;
+	if (c->wanted)
+		take_pair(c); /* the NIC that it had may be the one that is down */
+	if (channel_rests(c) || atomic_load(&c->session->engine->nics.down[c->near_nic]))
 		return;
 	rc = tcpx_attempt_listens(c) ? listen_step(c, now_ns) : connect_step(c, now_ns);
 	if (rc == 0)

@@ -18,8 +18,12 @@
 void tcpx_heal_hurry(struct session *s, uint64_t now_ns);
 /* Goes on with every lost channel. */
 void tcpx_heal_all(struct session *s, uint64_t now_ns);
-/* The peer wants to connect a channel again. */
-void tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev);
+/* Asks for the next generation of a channel, by its present pair of NICs. */
+void tcpx_heal_ask(struct channel *c);
+/* Listens for the generation that the peer has asked for, and answers. */
+void tcpx_heal_listen(struct channel *c, uint64_t now_ns);
+/* The peer wants to connect a channel again. 0, or TCPX_EPROTO. */
+int tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev);
 /* The peer listens for one, or cannot. */
 void tcpx_heal_handle(struct session *s, const struct tcpx_chan_handle *h);
 

@@ -3,6 +3,7 @@
 
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
+#include "core/channel/pairing.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/control.h"
@@ -74,17 +75,19 @@ static void
 warn_missing(const struct session *s, struct channel *const *chan, const char *what)
 {
 	uint32_t i, k, missing;
+	char tried[256];
 
 	for (i = 0; i < s->engine->nics.count; i++) {
 		missing = 0;
 		for (k = 0; k < s->chan.count; k++)
 			missing += chan[k] && chan[k]->near_nic == (int)i &&
 				   chan[k]->state != CHAN_UP && !channel_rests(chan[k]);
-		if (missing)
-			tcpx_warn(TCPX_SUB_CHAN,
-				  "session to %s is degraded: %u %s channels on NIC %s could not "
-				  "connect; the others carry all", s->peer->name, missing, what,
-				  s->engine->nics.at[i].name);
+		if (!missing)
+			continue;
+		tcpx_pairing_list_nic(s, i, tried, sizeof(tried));
+		tcpx_warn(TCPX_SUB_CHAN, "session to %s is degraded: %u %s channels on NIC %s could not "
+			  "connect%s%s%s; the others carry all", s->peer->name, missing, what,
+			  s->engine->nics.at[i].name, tried[0] ? " (to " : "", tried, tried[0] ? ")" : "");
 	}
 }
 
@@ -94,21 +97,23 @@ tcpx_ready_finish(struct session *s, uint64_t now_ns)
 	const struct tcpx_readiness *they = &s->hs->ready, *we = &s->hs->said;
 	struct channel_set *set = &s->chan;
 	uint32_t up, wanted = set->count - set->spares;
+	char tried[400];
 
 	drop_missing(s, set->tx, s->opener ? we->forward_up : we->backward_up,
 		     s->opener ? they->forward_up : they->backward_up, &set->tx_up);
 	drop_missing(s, set->rx, s->opener ? we->backward_up : we->forward_up,
 		     s->opener ? they->backward_up : they->forward_up, &set->rx_up);
 	up = set->tx_up < set->rx_up ? set->tx_up : set->rx_up;
+	tcpx_pairing_list(s, tried, sizeof(tried));
 	if ((!set->tx_up && !s->hs->tx_wired_ns) || (!set->rx_up && !s->hs->rx_wired_ns)) {
-		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
-				  s->chan.count);
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect%s",
+				  s->chan.count, tried);
 		return;
 	}
 	if (s->engine->limit.strict_nics && up < wanted) {
 		tcpx_session_fail(s, TCPX_ENOCHANNEL,
-				  "%u of %u channels could not connect, and TCPX_STRICT_NICS is set",
-				  wanted - up, wanted);
+				  "%u of %u channels could not connect, and TCPX_STRICT_NICS is set%s",
+				  wanted - up, wanted, tried);
 		return;
 	}
 	if (set->tx_up)

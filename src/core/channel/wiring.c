@@ -16,7 +16,9 @@
 #include "core/channel/attempt.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
+#include "core/channel/heal.h"
 #include "core/channel/kind.h"
+#include "core/channel/pairing.h"
 #include "core/channel/ready.h"
 #include "core/context/context.h"
 #include "core/loop/affinity.h"
@@ -31,16 +33,31 @@
 				    * first channel is up */
 #define HOPELESS_NS (100 * TCPX_MS) /* for the peer to say why none of them came */
 
-/* When unfinished channels are looked at next, or the grace of a direction is over. */
+/* The earlier of two times, of which one that has passed does not count. */
+static uint64_t
+earlier(uint64_t at_ns, uint64_t due_ns, uint64_t now_ns)
+{
+	return due_ns > now_ns && due_ns < at_ns ? due_ns : at_ns;
+}
+
+/* When unfinished channels are looked at next, the silence of one is judged, or the grace of a direction is
+ * over. */
 static uint64_t
 next_look(const struct session *s, uint64_t now_ns)
 {
 	const uint64_t wired_ns[] = { s->hs->tx_wired_ns, s->hs->rx_wired_ns };
 	uint64_t at_ns = now_ns + tcpx_attempt_look_ns(s, !s->opener, now_ns - s->hs->wiring_ns);
+	uint64_t patience_ns = tcpx_pair_patience_ns(s->hs->answer_ns);
 
 	for (int i = 0; i < 2; i++)
-		if (wired_ns[i] && now_ns < wired_ns[i] + GRACE_NS && at_ns > wired_ns[i] + GRACE_NS)
-			at_ns = wired_ns[i] + GRACE_NS;
+		if (wired_ns[i])
+			at_ns = earlier(at_ns, wired_ns[i] + GRACE_NS, now_ns);
+	for (uint32_t k = 0; k < 2 * s->chan.count && s->opener; k++) {
+		const struct channel *c = (k % 2 ? s->chan.rx : s->chan.tx)[k / 2];
+
+		if (c->state == CHAN_WIRING && c->wiring->connect_state)
+			at_ns = earlier(at_ns, c->wiring->try_ns + patience_ns, now_ns);
+	}
 	return at_ns;
 }
 
@@ -54,6 +71,8 @@ begin(struct session *s)
 	s->hs->wiring_ns = now_ns;
 	s->hs->look_ns = next_look(s, now_ns);
 	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
+	if (s->opener) /* which knows what it has tried, and says so before the acceptor hangs up */
+		s->hs->deadline_ns -= tcpx_wiring_patience(s->engine) / 8;
 }
 
 /* A token for each channel and generation. With a secret it comes out of the control
@@ -77,67 +96,6 @@ channel_token(struct session *s, const struct tcpx_chan_id *id, uint8_t token[16
 	return 0;
 }
 
-static void
-offers_of(const struct channel_set *set, struct tcpx_netmap_offer *offer)
-{
-	uint32_t i;
-
-	for (i = 0; i < set->peer_nic_count; i++)
-		offer[i] = set->peer_nic[i].offer;
-}
-
-static void
-tell_plan(const struct session *s, const struct tcpx_netmap_text *why)
-{
-	const char *line, *end;
-
-	for (line = why->text; (end = strchr(line, '\n')); line = end + 1)
-		tcpx_info(TCPX_SUB_BOOT, "session with %s: %.*s", s->peer->name,
-			  (int)(end - line), line);
-}
-
-/* Where slots are GPUs', not every NIC is usable, and not every two reach each other. */
-static int
-plan_by_map(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
-{
-	struct tcpx_netmap_channel plan[TCPX_NETMAP_CHANNELS];
-	struct tcpx_netmap_offer theirs[TCPX_NICS_MAX];
-	struct tcpx_netmap_text why = { .len = 0 };
-	const struct tcpx_engine *e = s->engine;
-	uint32_t n = e->nics.count, m = s->chan.peer_nic_count, count = s->chan.count, i;
-	int rc;
-
-	offers_of(&s->chan, theirs);
-	rc = s->opener ? tcpx_netmap_plan(e->nics.offer, n, count, theirs, m, count, plan, &why) :
-			 tcpx_netmap_plan(theirs, m, count, e->nics.offer, n, count, plan, &why);
-	for (i = 0; (int)i < rc; i++)
-		pair[i] = (struct tcpx_pair){ plan[i].near, plan[i].far };
-	if (rc < 0)
-		snprintf(reason, cap, "%.*s", (int)strcspn(why.text, "\n"), why.text);
-	else
-		tell_plan(s, &why);
-	return rc;
-}
-
-/* The number of pairs; reason: why there is none. */
-static int
-plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
-{
-	struct tcpx_addr ours[TCPX_NICS_MAX], theirs[TCPX_NICS_MAX];
-	const struct tcpx_engine *e = s->engine;
-	uint32_t i, n = e->nics.count, m = s->chan.peer_nic_count;
-
-	if (tcpx_channel_kind(e)->slot && e->nics.offer[0].name[0])
-		return plan_by_map(s, pair, reason, cap);
-	for (i = 0; i < n; i++)
-		ours[i] = tcpx_nic_told(&e->nics.at[i]);
-	for (i = 0; i < m; i++)
-		theirs[i] = s->chan.peer_nic[i].addr;
-	tcpx_pair_none(ours, n, theirs, m, s->peer->name, reason, cap);
-	return s->opener ? tcpx_pair_plan(ours, n, theirs, m, pair, s->chan.count) :
-			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
-}
-
 /* Makes the i-th channel as HANDLES counts them, forward ones first, with its NICs; it is not
  * connected yet. A spare one rests until there is load. */
 static int
@@ -156,6 +114,7 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair, bool spare)
 		return rc;
 	c->near_nic = (int)near;
 	c->far_nic = (int)far;
+	c->planned = (struct tcpx_pair){ (uint16_t)near, (uint16_t)far };
 	c->spare = c->rested = spare;
 	c->client.sums = s->sums && c->kind->heads && tcpx_near_nic(c)->gpu != TCPX_ON_HOST;
 	tcpx_bind_nic(c->loop, near);
@@ -236,7 +195,7 @@ tcpx_wiring_listen(struct session *s)
 	char reason[256];
 	int rc;
 
-	rc = plan_pairs(s, pair, reason, sizeof(reason));
+	rc = tcpx_pairing_plan(s, pair, reason, sizeof(reason));
 	if (rc < 0) {
 		tcpx_session_fail(s, rc, "%s", reason);
 		return 0;
@@ -256,7 +215,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 	char reason[256];
 	int rc;
 
-	rc = plan_pairs(s, pair, reason, sizeof(reason));
+	rc = tcpx_pairing_plan(s, pair, reason, sizeof(reason));
 	if (rc < 0)
 		return rc;
 	memcpy(s->resume.token, h->token, sizeof(s->resume.token));
@@ -290,31 +249,80 @@ tcpx_wiring_handles(struct session *s, const struct tcpx_handles *h)
 	return s->opener ? connect_all(s, h) : answered(s, h);
 }
 
+/* Its attempt goes no further: another pair of NICs, or none for now. */
+static void
+leave_pair(struct channel *c, int rc)
+{
+	bool moved = tcpx_pairing_failed(c, rc);
+
+	if (!moved && rc == -ETIMEDOUT)
+		return; /* its answer may be late */
+	c->wiring->usable = false;
+	if (!moved)
+		return;
+	tcpx_channel_unwire(c);
+	tcpx_heal_ask(c);
+}
+
+/* A step of an attempt. 0; -EAGAIN; why it failed: -ETIMEDOUT: the path is silent, so far. */
+static int
+attempt(struct channel *c, uint64_t now_ns)
+{
+	struct chan_wiring *w = c->wiring;
+	enum tcpx_pair_verdict verdict;
+	int rc;
+
+	if (w->tries == 0) {
+		w->tries = 1;
+		w->try_ns = now_ns;
+	}
+	rc = tcpx_attempt_step(c);
+	verdict = rc == -EAGAIN ? tcpx_pairing_judge(c, now_ns) : TCPX_PAIR_WAIT;
+	if (verdict == TCPX_PAIR_SILENT)
+		return -ETIMEDOUT;
+	if (verdict == TCPX_PAIR_WAIT)
+		return rc;
+	tcpx_channel_unwire(c);
+	w->tries++;
+	w->try_ns = now_ns;
+	return tcpx_attempt_step(c);
+}
+
 /* Tries an unfinished channel again. */
 static void
-try_channel(struct session *s, struct channel *c)
+try_channel(struct session *s, struct channel *c, uint64_t now_ns)
 {
 	uint64_t *wired_ns = c->sending ? &s->hs->tx_wired_ns : &s->hs->rx_wired_ns;
 	int rc;
 
-	if (c->state != CHAN_WIRING || !c->wiring->usable || channel_rests(c))
+	if (c->state != CHAN_WIRING || channel_rests(c))
 		return;
-	rc = tcpx_attempt_step(c);
+	if (c->wanted)
+		tcpx_heal_listen(c, now_ns);
+	if (!c->wiring->usable && !c->wiring->used && !c->wiring->tries++ && !tcpx_attempt_listens(c))
+		leave_pair(c, -EADDRNOTAVAIL); /* HANDLES says that the peer cannot listen there */
+	if (!c->wiring->usable)
+		return;
+	rc = attempt(c, now_ns);
 	if (rc == 0 && *wired_ns == 0)
 		*wired_ns = engine_now(s->engine);
-	if (rc != 0 && rc != -EAGAIN) {
+	if (rc == 0)
+		tcpx_pairing_found(c, 0);
+	else if (rc != -EAGAIN && tcpx_attempt_listens(c))
 		c->wiring->usable = false;
-		c->wiring->error = rc;
-	}
+	else if (rc != -EAGAIN)
+		leave_pair(c, rc);
 }
 
+/* May it still come? With a pair that it has just taken, once the peer listens there. */
 static uint32_t
 undecided(struct channel *const *chan, uint32_t count)
 {
 	uint32_t k, n = 0;
 
 	for (k = 0; k < count; k++)
-		n += chan[k]->state == CHAN_WIRING && chan[k]->wiring->usable && !channel_rests(chan[k]);
+		n += chan[k]->state == CHAN_WIRING && !channel_rests(chan[k]) &&
+		     (chan[k]->wiring->usable || chan[k]->wiring->asked);
 	return n;
 }
 
@@ -345,44 +353,21 @@ is_hopeless(const struct session *s)
 	       (!s->hs->rx_wired_ns && undecided(set->rx, set->count) == 0);
 }
 
-void
-tcpx_wiring_tried(struct session *s, char *text, size_t cap)
-{
-	const struct tcpx_net_ops *ops = s->engine->ops;
-	struct tcpx_addr to = { 0 };
-	char at[64];
-
-	text[0] = '\0';
-	for (uint32_t i = 0; i < 2 * s->chan.count && ops->chan_target; i++) {
-		const struct channel *c = counted(s, i);
-
-		if (!c || !c->wiring || c->state != CHAN_WIRING || tcpx_attempt_listens(c))
-			continue;
-		ops->chan_target(c->wiring->handle, &to);
-		if (!to.family)
-			continue;
-		tcpx_addr_format(&to, at, sizeof(at));
-		snprintf(text, cap, "; %s from %s: %s", at, tcpx_near_nic(c)->name,
-			 c->wiring->error ? tcpx_err_text(c->wiring->error) : "no answer");
-		return;
-	}
-}
-
 /* A peer that closes refuses channels first, and its control stream says why a moment later. */
 static void
 give_up_hope(struct session *s, uint64_t now_ns)
 {
-	char tried[128];
+	char tried[400];
 
 	if (s->hs->hopeless_ns == 0)
 		s->hs->hopeless_ns = now_ns;
 	s->hs->look_ns = s->hs->hopeless_ns + HOPELESS_NS;
-	tcpx_wiring_tried(s, tried, sizeof(tried));
+	tcpx_pairing_list(s, tried, sizeof(tried));
 	if (now_ns >= s->hs->look_ns && tcpx_control_may_wire_again(s, now_ns))
 		tcpx_control_start_over(s, now_ns, "no channel could connect");
 	else if (now_ns >= s->hs->look_ns)
-		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect%s",
-				  s->chan.count, tried);
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect%s", s->chan.count,
+				  tried);
 	else
 		tcpx_session_add_timer(s, s->hs->look_ns);
 }
@@ -394,13 +379,16 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 
 	if (s->state == SESS_WIRING) {
 		for (k = 0; k < s->chan.count; k++) {
-			try_channel(s, s->chan.tx[k]);
-			try_channel(s, s->chan.rx[k]);
+			try_channel(s, s->chan.tx[k], now_ns);
+			try_channel(s, s->chan.rx[k], now_ns);
 		}
+		if (s->state != SESS_WIRING)
+			return;
 		if (is_hopeless(s)) {
 			give_up_hope(s, now_ns);
 			return;
 		}
+		s->hs->hopeless_ns = 0;
 		if (s->opener && grace_over(s, now_ns) && tcpx_twins_let_ready(s)) {
 			s->state = SESS_READY;
 			if (tcpx_ready_put(s) != 0)
@@ -421,4 +409,14 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 	s->hs->look_ns = next_look(s, now_ns);
 	tcpx_session_add_timer(s, s->hs->look_ns);
 	tcpx_control_flush(s);
+}
+
+void
+tcpx_wiring_overdue(struct session *s, uint64_t patience_ns)
+{
+	char tried[400];
+
+	tcpx_pairing_list(s, tried, sizeof(tried));
+	tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect within %llu ms%s",
+			  s->chan.count, (unsigned long long)(patience_ns / TCPX_MS), tried);
 }

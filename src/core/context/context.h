@@ -237,6 +237,13 @@ struct tcpx_engine {
 	struct link_watch *links; /* NULL: the kernel reports nothing on links */
 };
 
+/* Its place as HELLO names it: never 0, the word of engines that know no places. */
+static inline uint8_t
+tcpx_nic_place(const struct tcpx_nic *nic)
+{
+	return nic->place ? nic->place : TCPX_PAIR_NOWHERE;
+}
+
 static inline bool
 engine_is_here(const struct tcpx_engine *e)
 {

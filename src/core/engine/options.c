@@ -18,6 +18,7 @@
 #include "host/host.h"
 #include "proto/chunk.h"
 #include "proto/load.h"
+#include "proto/pair.h"
 
 #define FOR_EVER_NS  (86400 * TCPX_SEC)
 #define PEERS_MEMORY (1ull << 30)
@@ -110,6 +111,7 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->numa = from->place.numa;
 	to->mbps = from->speed_mbps;
 	to->gpu = TCPX_ON_HOST;
+	to->place = from->rail <= TCPX_PAIR_PLACES ? (uint8_t)from->rail : 0;
 }
 
 static void

@@ -74,6 +74,8 @@ our_hello(const struct tcpx_engine *e, uint64_t session, enum tcpx_role role, st
 		h->nic[i].addr.port = port_at(e, &e->nics.at[i].addr);
 		h->nic[i].offer = e->nics.offer[i];
 		memcpy(h->nic[i].offer.name, e->nics.at[i].name, sizeof(h->nic[i].offer.name));
+		if (!e->ops->comm)
+			h->nic[i].offer.rank = tcpx_nic_place(&e->nics.at[i]);
 	}
 }
 
@@ -242,6 +244,7 @@ recognise(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
 		rc = own_keys(s);
 	if (rc)
 		return rc;
+	s->hs->answer_ns = now_ns + s->engine->limit.handshake_ns - s->hs->deadline_ns;
 	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
 	s->state = SESS_HANDLES;
 	tcpx_twins_give_way(s, now_ns);
@@ -343,6 +346,7 @@ tcpx_handshake_forget(struct session *s)
 	s->control.ctrl = fresh;
 	s->sums = false;
 	free(s->chan.peer_nic);
+	free(s->chan.search);
 	s->chan = (struct channel_set){ .count = 0 };
 	*s->hs = (struct handshake){ .deadline_ns = was.deadline_ns,
 				     .connect_until_ns = was.connect_until_ns,

@@ -43,15 +43,20 @@ opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
 void
 tcpx_probe_avoid(struct session *s, const struct tcpx_addr *near)
 {
+	const struct tcpx_pair_nic ours = { .addr = *near, .name = "" };
 	struct tcpx_peer *p = s->peer;
-	struct tcpx_pair pair;
-	int pairs;
+	unsigned best = 0;
 
 	pthread_mutex_lock(&p->lock);
-	pairs = tcpx_pair_plan(near, 1, p->addr, p->addr_count, &pair, 1);
+	for (uint32_t i = 0; i < p->addr_count; i++) {
+		unsigned fit = tcpx_pair_fit(&ours, &(struct tcpx_pair_nic){ p->addr[i], "", 0 });
+
+		if (fit > best) {
+			best = fit;
+			s->control.target_addr = i + 1;
+		}
+	}
 	pthread_mutex_unlock(&p->lock);
-	if (pairs > 0)
-		s->control.target_addr = pair.far + 1u;
 }
 
 static void

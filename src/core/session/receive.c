@@ -124,6 +124,14 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	}
 }
 
+/* In the handshake: a channel of the opener goes by other NICs. */
+static bool
+wires(const struct session *s, uint8_t type)
+{
+	return (s->state == SESS_WIRING || s->state == SESS_READY) &&
+	       type == (s->opener ? TCPX_FR_CHANNEL_HANDLE : TCPX_FR_CHANNEL_ASK);
+}
+
 static int
 dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload,
 	 uint64_t now_ns)
@@ -137,7 +145,7 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 		return tcpx_handshake_frame(s, h, payload, now_ns);
 	if (!tcpx_frame_numbered(h->type))
 		return raw_frame(s, h, payload, now_ns);
-	if (early || s->control.resuming)
+	if ((early && !wires(s, h->type)) || s->control.resuming)
 		return TCPX_EPROTO;
 	return s->engine->up.session->frame(s, h, payload);
 }

@@ -122,6 +122,7 @@ tcpx_session_put(struct session *s)
 	tcpx_notes_drop(s);
 	tcpx_slab_leave(&s->credit.slab);
 	free(s->chan.peer_nic);
+	free(s->chan.search);
 	tcpx_ctrl_free(s->control.ctrl);
 	explicit_bzero(&s->resume, sizeof(s->resume));
 	pthread_mutex_destroy(&s->lock);

@@ -25,6 +25,7 @@
 
 struct channel;
 struct probe;
+struct tcpx_pair_search;
 struct tcpx_slab;
 
 enum session_state {
@@ -57,6 +58,7 @@ struct handshake {
 	uint64_t wiring_ns, look_ns; /* when channels began to connect; the next look   */
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
 	uint64_t hopeless_ns;        /* when a direction had none left to try          */
+	uint64_t answer_ns;          /* opener: how long HELLO waited for its answer   */
 };
 
 /* What a resumed control connection stands on. */
@@ -113,6 +115,7 @@ struct channel_set {
 	uint64_t closed_ns;         /* when the peer's kernel last closed one that stood; 0: never */
 	struct tcpx_hello_nic *peer_nic; /* owned; the opener's also say where it listens */
 	uint32_t peer_nic_count;
+	struct tcpx_pair_search *search; /* owned; NULL: no channel has failed to connect  */
 };
 
 /* A send may wait for its receive as long as it likes, and keeps nobody else waiting. */
@@ -226,7 +229,7 @@ struct session {
 	bool moved;             /* what was posted with it has gone to its twin        */
 	_Atomic bool spare;     /* the peer's, and one of ours is there, too           */
 	int cause;
-	char cause_text[192];
+	char cause_text[512]; /* it may list pairs of NICs */
 	struct tcpx_peer *peer; /* owned reference */
 	struct tcpx_addr from;  /* acceptor: where it came from                        */
 	uint64_t id;
@@ -248,8 +251,8 @@ struct session_calls {
 	int (*listen)(struct session *s);
 	int (*handles)(struct session *s, const struct tcpx_handles *h);
 	void (*wire)(struct session *s, uint64_t now_ns);
-	/* which address did not answer, as the end of a sentence; "": none is known */
-	void (*tried)(struct session *s, char *text, size_t cap);
+	/* too few stand within that time: the session fails, and says which pairs of NICs were tried */
+	void (*overdue)(struct session *s, uint64_t patience_ns);
 	/* closes those of an attempt that is given up: their loops free them */
 	void (*unwire)(struct session *s);
 	void (*room)(struct session *s, uint64_t now_ns); /* for frames that waited: perhaps */

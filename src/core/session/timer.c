@@ -263,14 +263,16 @@ handshake_overdue(struct session *s)
 	static const char *const waits[] = { [SESS_PROOF] = "proof of the secret", [SESS_HANDLES] = "HANDLES",
 					     [SESS_WIRING] = "channels", [SESS_READY] = "READY" };
 	uint64_t patience_ns = s->state < SESS_WIRING ? s->engine->limit.handshake_ns :
-							tcpx_wiring_patience(s->engine);
-	char why[64], tried[128] = "";
+							tcpx_wiring_patience(s);
+	char why[64];
 
-	if (s->state == SESS_WIRING)
-		s->engine->up.session->tried(s, tried, sizeof(tried));
+	if (s->state == SESS_WIRING && s->opener) {
+		s->engine->up.session->overdue(s, patience_ns);
+		return;
+	}
 	if (s->state != SESS_HELLO && !(s->state == SESS_PROOF && !s->control.line.heard)) {
-		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms%s", waits[s->state],
-				  (unsigned long long)(patience_ns / TCPX_MS), tried);
+		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
+				  waits[s->state], (unsigned long long)(patience_ns / TCPX_MS));
 		return;
 	}
 	snprintf(why, sizeof(why), ", or hangs: no HELLO within %llu ms",

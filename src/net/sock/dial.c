@@ -180,6 +180,12 @@ tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id 
 	return rc;
 }
 
+bool
+tcpx_sock_chan_connect_heard(const void *state)
+{
+	return ((const struct dial *)state)->up;
+}
+
 void
 tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state)
 {

@@ -11,6 +11,7 @@ int tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan
 			   struct tcpx_chan **chan);
 int tcpx_sock_chan_connect_watch(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner);
 void tcpx_sock_chan_target(const uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_addr *to);
+bool tcpx_sock_chan_connect_heard(const void *state);
 void tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state);
 
 #endif

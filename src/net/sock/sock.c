@@ -105,6 +105,7 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.chan_connect = tcpx_sock_chan_connect,
 	.chan_connect_watch = tcpx_sock_chan_connect_watch,
 	.chan_target = tcpx_sock_chan_target,
+	.chan_connect_heard = tcpx_sock_chan_connect_heard,
 	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,
 	.chan_watch = tcpx_sock_chan_watch,
 	.chan_closed = tcpx_sock_chan_closed,

@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "proto/pair.h"
 
-/* NICs as "10.0.0.1/24 10.0.1.1/24"; pairs as "0-0 1-1", in order. */
+/* NICs as "10.0.0.1/24 10.0.1.1/24", of engines that say names and places as "10.0.0.1/24=eth1#2" or
+ * "10.0.0.1/24=eth1", which is on no bus; pairs as "0-0 1-1", in order. */
 static const struct {
 	const char *name;
 	const char *near, *far;
@@ -52,55 +53,100 @@ static const struct {
 	{ "no family in common", "10.0.0.1/24", "fd00::1/64", NULL },
 	{ "v6 subnets, other order", "fd00:0:0:1::1/64 fd00:0:0:2::1/64",
 	  "fd00:0:0:2::2/64 fd00:0:0:1::2/64", "0-1 1-0" },
+	{ "a /31 for each: by name", "10.1.0.0/31=rail1 10.2.0.0/31=rail2 10.3.0.0/31=rail3",
+	  "10.2.1.0/31=rail2 10.1.1.0/31=rail1 10.3.1.0/31=rail3", "0-1 1-0 2-2" },
+	{ "one NIC down there: its partner shares", "10.1.0.0/31=rail1 10.2.0.0/31=rail2 10.3.0.0/31=rail3",
+	  "10.2.1.0/31=rail2 10.3.1.0/31=rail3", "1-0 2-1 0-0" },
+	{ "one NIC down here", "10.1.0.0/31=rail1 10.3.0.0/31=rail3",
+	  "10.1.1.0/31=rail1 10.2.1.0/31=rail2 10.3.1.0/31=rail3", "0-0 1-2 0-1" },
+	{ "a /32 for each: by name", "10.0.0.1/32=eth1 10.0.1.1/32=eth2",
+	  "10.9.0.2/32=eth2 10.9.1.2/32=eth1", "0-1 1-0" },
+	{ "other names: by place", "10.0.0.1/32=ens1#3 10.0.1.1/32=ens2#1 10.0.2.1/32=ens3#2",
+	  "10.9.0.2/32=mlx0#1 10.9.1.2/32=mlx1#2 10.9.2.2/32=mlx2#3", "0-2 1-0 2-1" },
+	{ "a name counts more than a place", "10.0.0.1/32=eth1#1 10.0.1.1/32=eth2#2",
+	  "10.9.0.2/32=eth2#1 10.9.1.2/32=eth1#2", "0-1 1-0" },
+	{ "a subnet counts more than a name", "10.0.0.1/24=eth1#1 10.0.1.1/24=eth2#2",
+	  "10.0.1.2/24=eth1#1 10.0.0.2/24=eth2#2", "0-1 1-0" },
+	{ "of one subnet those of one name first", "10.0.0.1/24=eth1 10.0.0.2/24=eth0",
+	  "10.0.0.8/24=eth0 10.0.0.9/24=eth1", "0-1 1-0" },
+	{ "... and then of one place", "10.0.0.1/24=a1#2 10.0.0.2/24=a2#1",
+	  "10.0.0.8/24=b1#1 10.0.0.9/24=b2#2", "0-1 1-0" },
+	{ "no place is no place in common", "10.0.0.1/32=a1 10.0.1.1/32=a2", "10.9.0.2/32=b2 10.9.1.2/32=b1",
+	  "0-0 1-1" },
+	{ "masks that differ: by name", "10.0.0.1/32=eth1 10.0.0.2/32=eth2",
+	  "10.0.0.9/24=eth2 10.0.0.8/24=eth1", "0-1 1-0" },
+	{ "an engine that says no names: by order", "10.1.0.0/31=rail1 10.2.0.0/31=rail2",
+	  "10.2.1.0/31 10.1.1.0/31", "0-0 1-1" },
+	{ "IPv6 beside IPv4: names do not bridge families", "10.1.0.0/31=rail1 fd00:2::1/127=rail2",
+	  "fd00:1::2/127=rail1 10.2.1.0/31=rail2", "0-1 1-0" },
+	{ "1 to 8, its own subnet first", "10.0.5.1/24=eth0",
+	  "10.0.0.2/24=e0 10.0.1.2/24=e1 10.0.2.2/24=e2 10.0.3.2/24=e3 10.0.4.2/24=e4 10.0.5.2/24=e5 "
+	  "10.0.6.2/24=e6 10.0.7.2/24=e7", "0-5 0-0 0-1 0-2 0-3 0-4 0-6 0-7" },
 	{ "nothing here", "", "10.0.0.1/24", NULL },
 	{ "nothing there", "10.0.0.1/24", "", NULL },
 };
 
-static uint32_t
-nics_parse(const char *text, struct tcpx_addr *nic)
+struct nics {
+	struct tcpx_pair_nic at[8];
+	char name[8][32];
+	uint32_t count;
+};
+
+static void
+nics_parse(const char *text, struct nics *nics)
 {
-	uint32_t count = 0;
 	char addr[64];
-	unsigned prefix;
+	unsigned prefix, place;
 	int used;
 
-	for (; sscanf(text, " %63[^/]/%u%n", addr, &prefix, &used) == 2; text += used) {
-		struct tcpx_addr *n = &nic[count++];
+	for (nics->count = 0; sscanf(text, " %63[^/]/%u%n", addr, &prefix, &used) == 2; nics->count++) {
+		struct tcpx_pair_nic *n = &nics->at[nics->count];
+		char *name = nics->name[nics->count];
 
-		*n = (struct tcpx_addr){ .family = strchr(addr, ':') ? 6 : 4,
-					     .prefix = (uint8_t)prefix };
-		assert_int_equal(inet_pton(n->family == 4 ? AF_INET : AF_INET6, addr, n->ip), 1);
+		text += used;
+		*n = (struct tcpx_pair_nic){ .addr = { .family = strchr(addr, ':') ? 6 : 4,
+						       .prefix = (uint8_t)prefix }, .name = name };
+		assert_int_equal(inet_pton(n->addr.family == 4 ? AF_INET : AF_INET6, addr, n->addr.ip), 1);
+		name[0] = '\0';
+		if (sscanf(text, "=%31[^# ]%n", name, &used) != 1)
+			continue;
+		text += used;
+		n->place = TCPX_PAIR_NOWHERE;
+		if (sscanf(text, "#%u%n", &place, &used) == 1) {
+			text += used;
+			n->place = (uint8_t)place;
+		}
 	}
-	return count;
 }
 
 TEST(pairs_follow_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct tcpx_addr near[8], far[8];
-		uint32_t nears = nics_parse(cases[i].near, near);
-		uint32_t fars = nics_parse(cases[i].far, far);
 		struct tcpx_pair out[16];
+		struct nics near, far;
 		char text[128] = "";
-		int n = tcpx_pair_plan(near, nears, far, fars, out, ARRAY_LEN(out));
+		int n;
 
+		nics_parse(cases[i].near, &near);
+		nics_parse(cases[i].far, &far);
+		n = tcpx_pair_plan(near.at, near.count, far.at, far.count, out, ARRAY_LEN(out));
 		check(cases[i].name, "code", n < 0 ? n : 0, cases[i].pairs ? 0 : -ENONET);
 		for (int k = 0; k < n; k++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u-%u",
 				 k ? " " : "", out[k].near, out[k].far);
 		if (n > 0)
-			check_text(text, text, cases[i].pairs);
+			check_text(cases[i].name, text, cases[i].pairs);
 	}
 }
 
 TEST(channels_go_round_the_pairs)
 {
-	struct tcpx_addr near[3], far[3];
 	struct tcpx_pair out[11];
-	uint32_t n = nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24", near);
+	struct nics near, far;
 
-	nics_parse("10.0.1.2/24 10.0.2.2/24 10.0.0.2/24", far);
-	assert_int_equal(tcpx_pair_plan(near, n, far, n, out, 11), 3);
+	nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24", &near);
+	nics_parse("10.0.1.2/24 10.0.2.2/24 10.0.0.2/24", &far);
+	assert_int_equal(tcpx_pair_plan(near.at, 3, far.at, 3, out, 11), 3);
 	for (uint32_t k = 0; k < 11; k++) {
 		assert_int_equal(out[k].near, k % 3);
 		assert_int_equal(out[k].far, (k + 2) % 3);
@@ -109,14 +155,14 @@ TEST(channels_go_round_the_pairs)
 
 TEST(fewer_channels_than_pairs_still_count_pairs)
 {
-	struct tcpx_addr near[4], far[4];
 	struct tcpx_pair out[1] = { { 9, 9 } };
+	struct nics near, far;
 
-	nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24", near);
-	nics_parse("10.0.0.2/24 10.0.1.2/24 10.0.2.2/24 10.0.3.2/24", far);
-	assert_int_equal(tcpx_pair_plan(near, 4, far, 4, out, 1), 4);
+	nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24", &near);
+	nics_parse("10.0.0.2/24 10.0.1.2/24 10.0.2.2/24 10.0.3.2/24", &far);
+	assert_int_equal(tcpx_pair_plan(near.at, 4, far.at, 4, out, 1), 4);
 	assert_int_equal(out[0].near, 0);
-	assert_int_equal(tcpx_pair_plan(near, 4, far, 4, NULL, 0), 4);
+	assert_int_equal(tcpx_pair_plan(near.at, 4, far.at, 4, NULL, 0), 4);
 }
 
 /* Random lists: every NIC that could talk to something has a pair, and no pair is odd. */
@@ -126,7 +172,8 @@ TEST(every_nic_that_can_talk_is_used)
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
 
 	for (int round = 0; round < 500; round++) {
-		struct tcpx_addr nic[2][70];
+		static const char *const names[] = { "eth0", "eth1", "eth2", "eth3" };
+		struct tcpx_pair_nic nic[2][70];
 		uint32_t count[2];
 		struct tcpx_pair out[140];
 		int n;
@@ -134,24 +181,27 @@ TEST(every_nic_that_can_talk_is_used)
 		for (int side = 0; side < 2; side++) {
 			count[side] = (uint32_t)tcpx_rng_below(&rng, round % 50 ? 9 : 70);
 			for (uint32_t i = 0; i < count[side]; i++)
-				nic[side][i] = (struct tcpx_addr){
-					.family = tcpx_rng_below(&rng, 4) ? 4 : 6,
-					.prefix = tcpx_rng_below(&rng, 4) ? 24 : 0,
-					.ip = { 10, 0, tcpx_rng_below(&rng, 4), i } };
+				nic[side][i] = (struct tcpx_pair_nic){
+					.addr = { .family = tcpx_rng_below(&rng, 4) ? 4 : 6,
+						  .prefix = tcpx_rng_below(&rng, 4) ? 24 : 0,
+						  .ip = { 10, 0, tcpx_rng_below(&rng, 4), i } },
+					.name = names[tcpx_rng_below(&rng, 4)],
+					.place = (uint8_t)tcpx_rng_below(&rng, 5) };
 		}
 		n = tcpx_pair_plan(nic[0], count[0], nic[1], count[1], out, ARRAY_LEN(out));
 		for (uint32_t i = 0; i < count[0] && i < 64; i++) {
 			bool could = false, has = false;
 
 			for (uint32_t j = 0; j < count[1] && j < 64; j++)
-				could |= nic[0][i].family == nic[1][j].family;
+				could |= nic[0][i].addr.family == nic[1][j].addr.family;
 			for (int k = 0; k < n; k++)
 				has |= out[k].near == i;
 			check_random(seed, could == has);
 		}
 		for (int k = 0; k < n; k++) {
 			check_random(seed, out[k].near < count[0] && out[k].far < count[1]);
-			check_random(seed, nic[0][out[k].near].family == nic[1][out[k].far].family);
+			check_random(seed, nic[0][out[k].near].addr.family ==
+						   nic[1][out[k].far].addr.family);
 			for (int m = 0; m < k; m++)
 				check_random(seed, out[m].near != out[k].near ||
 							   out[m].far != out[k].far);
@@ -171,13 +221,13 @@ TEST(the_reason_names_whose_addresses_are_loopback_only)
 		{ "127.0.0.1/8", "::1/128", "an address family in common with one of peer bert's" },
 		{ "10.0.0.1/24", "fd00::1/64", "an address family in common with one of peer bert's" },
 	};
-	struct tcpx_addr a[8], b[8];
 	char text[256];
+	struct nics a, b;
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-		uint32_t n = nics_parse(none[i].ours, a), m = nics_parse(none[i].theirs, b);
-
-		tcpx_pair_none(a, n, b, m, "bert", text, sizeof(text));
+		nics_parse(none[i].ours, &a);
+		nics_parse(none[i].theirs, &b);
+		tcpx_pair_none(a.at, a.count, b.at, b.count, "bert", text, sizeof(text));
 		assert_non_null(strstr(text, none[i].say));
 	}
 }
