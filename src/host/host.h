@@ -49,7 +49,7 @@ struct tcpx_host_nic {
 	char ifname[16];    /* the interface                                     */
 	char driver[32];    /* of the interface; "" if it has none               */
 	struct tcpx_host_place place;
-	unsigned rail;      /* its place among the machine's NICs by PCI address, from 1: alike on
+	unsigned pci_order; /* its place among the machine's NICs by PCI address, from 1: alike on
 	                     * machines of one kind, whatever is up there. 0: on no bus */
 	bool up;
 	bool hardware;      /* a device stands behind it                         */

@@ -102,16 +102,16 @@ read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_
 
 /* Two interfaces of one device have one place. */
 static void
-count_rails(struct tcpx_host_nic *nics, unsigned count)
+count_pci_order(struct tcpx_host_nic *nics, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		nics[i].rail = nics[i].place.pci[0] != '\0';
-		for (unsigned k = 0; nics[i].rail && k < count; k++) {
+		nics[i].pci_order = nics[i].place.pci[0] != '\0';
+		for (unsigned k = 0; nics[i].pci_order && k < count; k++) {
 			unsigned first = 0;
 
 			while (strcmp(nics[first].place.pci, nics[k].place.pci) != 0)
 				first++;
-			nics[i].rail += first == k && nics[k].place.pci[0] &&
+			nics[i].pci_order += first == k && nics[k].place.pci[0] &&
 					strcmp(nics[k].place.pci, nics[i].place.pci) < 0;
 		}
 	}
@@ -142,7 +142,7 @@ tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out, unsigned *coun
 		read_nic(root, &links.link[i], cpus, &nics[i]);
 		nics[i].default_route = !strcmp(nics[i].ifname, by_default);
 	}
-	count_rails(nics, links.count);
+	count_pci_order(nics, links.count);
 	tcpx_host_nics_judge(nics, links.count);
 	*out = nics;
 	*count = links.count;

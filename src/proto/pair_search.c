@@ -140,7 +140,15 @@ far_served(const struct tcpx_pair_search *s, uint32_t far)
 	return false;
 }
 
-/* The untried pair of @near that is best to try; far_count: none. @subnet: on one alone. */
+/* Another channel's attempt of it runs. */
+static bool
+under_way(const struct result *r)
+{
+	return r->fit && is_used(r) && !r->stands && !r->code;
+}
+
+/* The pair of @near that is best to try, of those that run if none is untried; far_count: none. @subnet: on
+ * one alone. */
 static uint32_t
 try_of_near(const struct tcpx_pair_search *s, uint32_t near, bool subnet)
 {
@@ -150,9 +158,9 @@ try_of_near(const struct tcpx_pair_search *s, uint32_t near, bool subnet)
 	for (uint32_t j = 0; j < s->far_count; j++) {
 		const struct result *r = result_of(s, near, j);
 
-		if (!untried(r) || (subnet && !r->subnet))
+		if (!(untried(r) || under_way(r)) || (subnet && !r->subnet))
 			continue;
-		worth = r->fit + (far_served(s, j) ? 0 : 16);
+		worth = r->fit + (untried(r) ? 32 : 0) + (far_served(s, j) ? 0 : 16);
 		if (worth > best_worth) {
 			best = j;
 			best_worth = worth;

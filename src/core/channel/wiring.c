@@ -70,9 +70,7 @@ begin(struct session *s)
 	s->state = SESS_WIRING;
 	s->hs->wiring_ns = now_ns;
 	s->hs->look_ns = next_look(s, now_ns);
-	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
-	if (s->opener) /* which knows what it has tried, and says so before the acceptor hangs up */
-		s->hs->deadline_ns -= tcpx_wiring_patience(s->engine) / 8;
+	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s);
 }
 
 /* A token for each channel and generation. With a secret it comes out of the control
@@ -257,7 +255,7 @@ leave_pair(struct channel *c, int rc)
 
 	if (!moved && rc == -ETIMEDOUT)
 		return; /* its answer may be late */
-	c->wiring->usable = false;
+	c->wiring->usable = c->wiring->asked = false;
 	if (!moved)
 		return;
 	tcpx_channel_unwire(c);
@@ -414,9 +412,13 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 void
 tcpx_wiring_overdue(struct session *s, uint64_t patience_ns)
 {
+	unsigned long long ms = patience_ns / TCPX_MS;
 	char tried[400];
 
 	tcpx_pairing_list(s, tried, sizeof(tried));
-	tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect within %llu ms%s",
-			  s->chan.count, (unsigned long long)(patience_ns / TCPX_MS), tried);
+	if (s->chan.search)
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "too few of %u channels could connect within %llu ms%s",
+				  s->chan.count, ms, tried);
+	else
+		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no channels within %llu ms%s", ms, tried);
 }

@@ -111,7 +111,7 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->numa = from->place.numa;
 	to->mbps = from->speed_mbps;
 	to->gpu = TCPX_ON_HOST;
-	to->place = from->rail <= TCPX_PAIR_PLACES ? (uint8_t)from->rail : 0;
+	to->place = from->pci_order <= TCPX_PAIR_PLACES ? (uint8_t)from->pci_order : 0;
 }
 
 static void

@@ -440,7 +440,9 @@ tcpx_handshake_done(struct session *s, uint64_t now_ns)
 }
 
 uint64_t
-tcpx_wiring_patience(const struct tcpx_engine *e)
+tcpx_wiring_patience(const struct session *s)
 {
-	return e->limit.handshake_ns + e->facts.setup_ns;
+	const struct tcpx_engine *e = s->engine;
+
+	return e->limit.handshake_ns + e->facts.setup_ns - (s->opener ? e->limit.handshake_ns / 8 : 0);
 }

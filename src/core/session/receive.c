@@ -124,7 +124,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	}
 }
 
-/* In the handshake: a channel of the opener goes by other NICs. */
+/* In the handshake: a channel of the opener leaves its NICs for others. */
 static bool
 wires(const struct session *s, uint8_t type)
 {

@@ -54,6 +54,7 @@ static const struct {
 	{ "a guess: a far NIC without a pair goes first", "x y", "u v w", "0-0 1-1", "", "0-0", true, "0-2" },
 	{ "... than one whose attempt runs", "x y", "u v", "0-0 1-1", "", "0-0", true, "0-1" },
 	{ "what failed is not tried again", "x y", "u v w", "0-0 1-1", "", "0-2 0-0", true, "0-1" },
+	{ "what another channel tries is waited for", "x", "u v", "0-0 0-1", "", "0-0", true, "0-1" },
 	{ "all have failed", "x", "u v", "0-0", "", "0-1 0-0", true, "" },
 	{ "it has a pair of its own by now", "x y", "u v", "0-0 1-1", "1-0 0-1", "0-0", false, "0-1" },
 	{ "a pair on one subnet waits for its NICs", "x1 y2", "u1 v2", "0-0 1-1", "1-1", "0-0", false, "" },
