@@ -228,6 +228,7 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer live-asan $fixed build-asan/tests/sim/live \
 		1000 1000000000 --seconds 1800
 	longer soak sh tests/long/soak.sh build/tcpx
+	longer networks python3 tests/long/networks.py build/tcpx
 	longer chaos-asan sh tests/long/chaos.sh build-asan/tests/chaos/chaos 1800
 	if compiled chaos-tsan build-tsan tests/chaos/chaos; then
 		longer chaos-tsan setarch -R sh tests/long/chaos.sh build-tsan/tests/chaos/chaos 600

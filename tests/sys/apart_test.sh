@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# NICs whose subnets do not say which belong together, as each has a /32 of its own behind its rail's gateway,
-# like those of Google's A3 machines: four rails that do not meet, eth0 for control apart. One host has all; of
-# the others one has lost a rail each, one has other names, one gives them in another order.
+# NICs whose subnets do not say which belong together, as each has a /32 of its own behind a gateway, like those of
+# Google's A3 machines: four networks that do not meet, and a fifth for control. One host has all; of the others
+# four have lost one each, one has names that mislead, one gives them in another order.
 here=$(dirname "$0")
 . "$here/tap.sh"
 need_root
@@ -26,8 +26,8 @@ inside() {
 	ip netns exec "$at" "$@"
 }
 
-# cable NUMBER NIC RAIL: a NIC of host NUMBER, 10.RAIL.NUMBER.2/32, and its gateway on the rail, 10.RAIL.NUMBER.1.
-# No host has a route from one rail to another.
+# cable NUMBER NIC NET: a NIC of host NUMBER, 10.NET.NUMBER.2/32, and its gateway, 10.NET.NUMBER.1. No host has a
+# route from one network to another.
 cable() {
 	echo "link add $2 netns $lab-h$1 type veth peer name h$1r$3 netns $lab-r" >>"$scratch/links"
 	cat >>"$scratch/h$1" <<-END
@@ -43,16 +43,16 @@ cable() {
 	END
 }
 
-# host NUMBER RAIL...: eth1 to eth4 lead to these.
+# host NUMBER NET...: eth1 to eth4 lead to these.
 host() {
 	number=$1
 	shift
 	echo "link set lo up" >"$scratch/h$number"
 	cable "$number" eth0 0
 	k=0
-	for rail; do
+	for net; do
 		k=$((k + 1))
-		cable "$number" "eth$k" "$rail"
+		cable "$number" "eth$k" "$net"
 	done
 }
 
@@ -105,7 +105,7 @@ carried() {
 	shift 2
 	right "$json" "{n['nic'] for n in rows[0]['per_nic'] if n['bytes'] > 0} == set('$*'.split())"
 }
-ok "without the first rail of the peer" carried 1 6 eth2 eth3 eth4
+ok "without the first NIC of the peer" carried 1 6 eth2 eth3 eth4
 ok "without the second" carried 2 6 eth1 eth3 eth4
 ok "without the third" carried 3 6 eth1 eth2 eth4
 ok "without the fourth" carried 4 6 eth1 eth2 eth3
