@@ -214,24 +214,30 @@ env_load(struct loader *l, char *const *env)
 /* These variables were set for another program: an unusable one costs a
  * warning, not the start. */
 static int
-hint_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text, const char *name)
+hint_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text, const char *source)
 {
 	const struct tcpx_setting_def *def = tcpx_setting_at(setting);
 	struct tcpx_setting_value value;
-	char allowed[256];
+	char nics[TCPX_SETTING_TEXT_MAX + 1], allowed[256];
+	const char *used = setting == TCPX_SET_NICS ? tcpx_hint_nics(text, nics, sizeof(nics)) : text;
 
-	if (*text && tcpx_setting_parse(def, text, &value)) {
-		tcpx_setting_allowed(def, allowed, sizeof(allowed));
-		tcpx_warn(TCPX_SUB_INIT, "%s \"%.80s\" is not used for %s: allowed: %s",
-			  name, text, def->name, allowed);
+	if (*text && !*used) {
+		tcpx_warn(TCPX_SUB_INIT, "%s \"%.80s\" is not used for %s: it names no NIC, and NCCL "
+			  "takes no list of one byte", source, text, def->name);
 		return 0;
 	}
-	return *text ? value_put(cfg, setting, text, name) : 0;
+	if (*used && tcpx_setting_parse(def, used, &value)) {
+		tcpx_setting_allowed(def, allowed, sizeof(allowed));
+		tcpx_warn(TCPX_SUB_INIT, "%s \"%.80s\" is not used for %s: allowed: %s",
+			  source, text, def->name, allowed);
+		return 0;
+	}
+	return *used ? value_put(cfg, setting, used, source) : 0;
 }
 
 /* Sockets of a NIC are threads times sockets of each; either may be left to NCCL. */
 static int
-hint_channels(struct tcpx_cfg *cfg, char *const *env)
+hint_channels(struct tcpx_cfg *cfg, const struct tcpx_cfg_sources *src)
 {
 	static const char *const names[] = { "NCCL_NSOCKS_PERTHREAD",
 					     "NCCL_SOCKET_NTHREADS" };
@@ -239,7 +245,7 @@ hint_channels(struct tcpx_cfg *cfg, char *const *env)
 	char text[32];
 
 	for (size_t i = 0; i < 2; i++) {
-		const char *value = env_find(env, names[i]);
+		const char *source, *value = tcpx_hints_find(src->hints, src->env, names[i], &source);
 		uint64_t n;
 
 		if (!value || tcpx_parse_count(value, &n) || n < 1 || n > UINT32_MAX)
@@ -254,18 +260,18 @@ hint_channels(struct tcpx_cfg *cfg, char *const *env)
 }
 
 static int
-hints_load(struct tcpx_cfg *cfg, char *const *env)
+hints_load(struct tcpx_cfg *cfg, const struct tcpx_cfg_sources *src)
 {
-	int rc = hint_channels(cfg, env);
+	int rc = hint_channels(cfg, src);
 
 	for (int i = 0; !rc && i < TCPX_SETTING_COUNT; i++) {
 		const char *const *hint = tcpx_setting_at((unsigned)i)->hints;
+		const char *text = NULL, *source;
 
-		while (*hint && !env_find(env, *hint))
-			hint++;
-		if (*hint)
-			rc = hint_put(cfg, (enum tcpx_setting)i, env_find(env, *hint),
-				      *hint);
+		while (*hint && !text)
+			text = tcpx_hints_find(src->hints, src->env, *hint++, &source);
+		if (text)
+			rc = hint_put(cfg, (enum tcpx_setting)i, text, source);
 	}
 	return rc;
 }
@@ -320,7 +326,7 @@ all_load(struct loader *l, const struct tcpx_cfg_sources *src)
 	for (int i = 0; !rc && i < TCPX_SETTING_COUNT; i++)
 		rc = value_put(l->cfg, (enum tcpx_setting)i, "", NULL);
 	if (!rc)
-		rc = hints_load(l->cfg, src->env);
+		rc = hints_load(l->cfg, src);
 	if (!rc)
 		rc = files_load(l, src);
 	if (!rc)
@@ -365,14 +371,21 @@ tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out)
 		.caller = caller,
 	};
 	const char *home = env_find(env, "HOME");
+	struct tcpx_hints hints;
 	char path[PATH_MAX];
+	int rc = tcpx_hints_read(&hints, env);
 
 	if (home && *home) {
 		int n = snprintf(path, sizeof(path), "%s/" HOME_FILE, home);
 
 		src.home_file = n < PATH_MAX ? path : NULL;
 	}
-	return tcpx_cfg_load(&src, out);
+	src.hints = &hints;
+	if (rc)
+		return tcpx_fail(TCPX_SUB_INIT, rc, "reading the files of NCCL");
+	rc = tcpx_cfg_load(&src, out);
+	tcpx_hints_free(&hints);
+	return rc;
 }
 
 void
@@ -411,6 +424,12 @@ bool
 tcpx_cfg_is_default(const struct tcpx_cfg *cfg, enum tcpx_setting setting)
 {
 	return !cfg->at[setting].source;
+}
+
+bool
+tcpx_cfg_is_hint(const char *source)
+{
+	return !strncmp(source, "NCCL_", 5);
 }
 
 int

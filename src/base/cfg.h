@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The values of all settings, each with its source. Later sources beat earlier ones:
- * default, variables of NCCL, /etc/tcpx.conf, ~/.tcpx.conf (or TCPX_CONF_FILE instead),
+ * default, variables of NCCL (hints.h), /etc/tcpx.conf, ~/.tcpx.conf (or TCPX_CONF_FILE instead),
  * environment, caller. An empty value means the default.
  */
 #ifndef BASE_CFG_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hints.h"
 #include "base/settings.h"
 
 struct tcpx_cfg;
@@ -18,6 +19,7 @@ struct tcpx_cfg;
 /* Where settings are read from. NULL members are skipped; all is borrowed for the call. */
 struct tcpx_cfg_sources {
 	char *const *env;          /* like environ; also TCPX_CONF_FILE and NCCL's    */
+	const struct tcpx_hints *hints; /* lines of NCCL's files                      */
 	const char *etc_file;      /* need not exist                                  */
 	const char *home_file;     /* need not exist, unless TCPX_CONF_FILE names it  */
 	const char *const *caller; /* "NAME=value", ..., NULL                         */
@@ -51,11 +53,15 @@ uint64_t tcpx_cfg_num(const struct tcpx_cfg *cfg, enum tcpx_setting setting);
 /* The text as it was given ("512K"), a word in the spelling of the table. Borrowed until
  * the setting is set again or cfg is freed, as is the source. */
 const char *tcpx_cfg_str(const struct tcpx_cfg *cfg, enum tcpx_setting setting);
-/* "default", "NCCL_P2P_NET_CHUNKSIZE", "/etc/tcpx.conf line 3", "environment", "caller";
+/* "default", "NCCL_P2P_NET_CHUNKSIZE", "NCCL_SOCKET_IFNAME (/etc/nccl.conf line 2)",
+ * "/etc/tcpx.conf line 3", "environment", "caller";
  * an alias stands behind in brackets: "environment (UCCL_TCPX_CHUNK_BYTES)". */
 const char *tcpx_cfg_source(const struct tcpx_cfg *cfg, enum tcpx_setting setting);
 /* True if no source names the setting. */
 bool tcpx_cfg_is_default(const struct tcpx_cfg *cfg, enum tcpx_setting setting);
+
+/* Whether a source of tcpx_cfg_source() is a variable of NCCL's, which was set for another program. */
+bool tcpx_cfg_is_hint(const char *source);
 
 /* TCPX_CHANNELS for this number of NICs; *total 0: the engine chooses. TCPX_ECONFIG: a
  * number for each NIC makes too many. */

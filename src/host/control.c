@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cfg.h"
 #include "host/addr.h"
 
 struct tcpx_host_control
 tcpx_host_control_of(const char *name, const char *source)
 {
-	bool theirs = !strncmp(source, "NCCL_", 5);
+	bool theirs = tcpx_cfg_is_hint(source);
 
 	return (struct tcpx_host_control){ name, theirs ? source : "TCPX_CTRL", !theirs };
 }

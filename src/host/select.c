@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cfg.h"
 #include "host/addr.h"
 
 #define ENTRIES_MAX 64 /* of a selection */
@@ -343,35 +344,68 @@ wait_for_addresses(struct chosen *c)
 	}
 }
 
+/* The chosen ones of @selection, which may be none. 0, or -EINVAL: it is no list. */
+static int
+select_some(const struct tcpx_host_nic *all, unsigned all_count, const char *selection,
+	    struct chosen *c)
+{
+	struct selection sel = { .count = 0 };
+	int rc = selection && *selection ? parse_selection(selection, &sel) : 0;
+
+	if (rc < 0)
+		return rc;
+	look_for_others(all, all_count, &sel);
+	if (sel.count && !sel.exclude)
+		choose_listed(c, all, all_count, &sel);
+	else
+		choose_default(c, all, all_count, &sel);
+	wait_for_addresses(c);
+	return 0;
+}
+
+static int
+finish(const struct chosen *c, const struct tcpx_host_nic *all, unsigned all_count,
+       const char *selection, unsigned *count)
+{
+	char inventory[INVENTORY];
+
+	if (!first_fit(c)) {
+		describe_all(all, all_count, inventory, sizeof(inventory));
+		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "NIC selection \"%.128s\" leaves none; "
+				 "there is: %s", selection ? selection : "", inventory);
+	}
+	if (c->left_out)
+		tcpx_warn(TCPX_SUB_HOST, "using %u NICs, the most that is allowed; %u more left "
+			  "out", c->count, c->left_out);
+	*count = c->count;
+	return 0;
+}
+
 int
 tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const char *selection,
 		      struct tcpx_host_nic *out, unsigned cap, unsigned *count)
 {
 	struct chosen c = { out, 0, cap < TCPX_HOST_NICS ? cap : TCPX_HOST_NICS, 0 };
-	struct selection sel = { .count = 0 };
+	int rc = select_some(all, all_count, selection, &c);
+
+	return rc < 0 ? rc : finish(&c, all, all_count, selection, count);
+}
+
+int
+tcpx_host_nics_by(const struct tcpx_host_nic *all, unsigned all_count, const char **selection,
+		  const char *source, struct tcpx_host_nic *out, unsigned cap, unsigned *count)
+{
+	struct chosen c = { out, 0, cap < TCPX_HOST_NICS ? cap : TCPX_HOST_NICS, 0 };
 	char inventory[INVENTORY];
-	int rc;
+	int rc = select_some(all, all_count, *selection, &c);
 
-	if (selection && *selection) {
-		rc = parse_selection(selection, &sel);
-		if (rc < 0)
-			return rc;
-		look_for_others(all, all_count, &sel);
-	}
-	if (sel.count && !sel.exclude)
-		choose_listed(&c, all, all_count, &sel);
-	else
-		choose_default(&c, all, all_count, &sel);
-
-	wait_for_addresses(&c);
-	if (!first_fit(&c)) {
+	if (rc == 0 && !first_fit(&c) && tcpx_cfg_is_hint(source)) {
 		describe_all(all, all_count, inventory, sizeof(inventory));
-		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "NIC selection \"%.128s\" leaves none; "
-				 "there is: %s", selection ? selection : "", inventory);
+		tcpx_warn(TCPX_SUB_HOST, "%s \"%.128s\" leaves no NIC, and is not used; there is: %s",
+			  source, *selection, inventory);
+		*selection = "";
+		c.count = 0;
+		rc = select_some(all, all_count, "", &c);
 	}
-	if (c.left_out)
-		tcpx_warn(TCPX_SUB_HOST, "using %u NICs, the most that is allowed; %u more left "
-			  "out", c.count, c.left_out);
-	*count = c.count;
-	return 0;
+	return rc < 0 ? rc : finish(&c, all, all_count, *selection, count);
 }

@@ -12,11 +12,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/hints.h"
 #include "nccl/say.h"
 
 #define SETTINGS     10
 #define NICS_MAX     64
-#define NAMES_MAX    16 /* MAX_IFS of NCCL                                      */
+#define NICS         "TCPX_NICS="
 
 /*
  * What this plugin must have, which takes no notes and posts no receive of two-sided transfers, and what it
@@ -34,7 +35,7 @@ static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120
 
 struct settings {
 	const char *at[SETTINGS + 1]; /* the last one is NULL */
-	char nics[HUB_NICS_BYTES];
+	char nics[4200];
 };
 
 static bool
@@ -46,29 +47,6 @@ is_set(const char *setting)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
 	value = getenv(name);
 	return value && *value;
-}
-
-void
-tcpx_nccl_hub_nics_setting(const char *names, char out[HUB_NICS_BYTES])
-{
-	const char *list = names + (*names == '^');
-	size_t at = (size_t)snprintf(out, HUB_NICS_BYTES, "TCPX_NICS="), len;
-	int signs;
-
-	list += *list == '=';
-	signs = (int)(list - names);
-	for (unsigned count = 0; names[0] && names[1] && count < NAMES_MAX; list += strcspn(list, ",")) {
-		list += strspn(list, ",");
-		len = strcspn(list, ":,");
-		if (!*list || at + len + 4 > HUB_NICS_BYTES)
-			return;
-		if (!len)
-			continue;
-		/* a sign in front of another name than the first is part of it: no NIC has such a name */
-		at += (size_t)snprintf(out + at, HUB_NICS_BYTES - at, "%s%.*s%.*s", count++ ? "," : "", signs,
-				       names, (int)len, strchr("^=", *list) ? "/" : list);
-		signs = 0;
-	}
 }
 
 const char *
@@ -106,7 +84,8 @@ settings_make(struct settings *s)
 		if (!is_set(usual[i]))
 			s->at[count++] = usual[i];
 	if (names && *names && !is_set("TCPX_NICS")) {
-		tcpx_nccl_hub_nics_setting(names, s->nics);
+		memcpy(s->nics, NICS, sizeof(NICS));
+		tcpx_hint_nics(names, s->nics + strlen(NICS), sizeof(s->nics) - strlen(NICS));
 		s->at[count++] = s->nics;
 	}
 	s->at[count] = family_setting();
@@ -119,7 +98,7 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	struct settings settings;
 	const char *chosen = tcpx_nccl_hub_nics_by();
-	char why[PIPE_WHY_BYTES];
+	char why[PIPE_WHY_BYTES], by[200] = "";
 	int rc;
 
 	settings_make(&settings);
@@ -130,8 +109,9 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 	rc = tcpx_open(&opts, engine);
 	if (rc) {
 		tcpx_last_error(NULL, why, sizeof(why));
-		tcpx_nccl_warn("no engine: %s%s%s%s", why, rc == -ENODEV && chosen ? "; set by " : "",
-			       rc == -ENODEV && chosen ? chosen : "",
+		if (rc == -ENODEV && chosen)
+			snprintf(by, sizeof(by), "; set by %s \"%.128s\"", chosen, getenv(chosen));
+		tcpx_nccl_warn("no engine: %s%s%s", why, by,
 			       rc == -ENODEV && family_setting() ? "; only addresses of NCCL_SOCKET_FAMILY count" : "");
 	}
 	return rc;

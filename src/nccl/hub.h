@@ -7,7 +7,6 @@
 
 #define HUB_NAME_BYTES  44
 #define HUB_ADDRS_BYTES 52
-#define HUB_NICS_BYTES  4200
 
 struct hub {
 	tcpx_engine *engine;
@@ -21,9 +20,5 @@ const char *tcpx_nccl_hub_nics_by(void);
 
 /* "10.0.0.2,10.0.0.3": of the NICs that have one, as many as fit. Connecting begins with the first. */
 void tcpx_nccl_hub_addrs(const struct tcpx_nic_info *nics, size_t count, char out[HUB_ADDRS_BYTES]);
-
-/* NCCL_SOCKET_IFNAME as a setting: "TCPX_NICS==eth0,eth1" for "=eth0,,eth1:2,". NCCL reads no port and no empty
- * name, takes no list of one byte and no name after the 16th. No name: the default. */
-void tcpx_nccl_hub_nics_setting(const char *names, char out[HUB_NICS_BYTES]);
 
 #endif

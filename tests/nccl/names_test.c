@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/hints.h"
 #include "host/host.h"
 #include "nccl/hub.h"
 #include "nccl/say.h"
@@ -63,12 +64,12 @@ static bool
 we_take(const char *list, const char *nic)
 {
 	struct tcpx_host_nic out[TCPX_HOST_NICS];
-	char setting[HUB_NICS_BYTES];
+	char nics[4096];
 	unsigned count = 0;
 	bool found = false;
 
-	tcpx_nccl_hub_nics_setting(list, setting);
-	if (tcpx_host_nics_select(all, ARRAY_LEN(all), strchr(setting, '=') + 1, out, TCPX_HOST_NICS, &count))
+	tcpx_hint_nics(list, nics, sizeof(nics));
+	if (tcpx_host_nics_select(all, ARRAY_LEN(all), nics, out, TCPX_HOST_NICS, &count))
 		return false; /* none is left, which is NCCL's error, too */
 	for (unsigned i = 0; i < count; i++)
 		found |= !strcmp(out[i].ifname, nic);
@@ -100,23 +101,20 @@ TEST(the_nics_are_those_of_nccl)
 TEST(a_list_without_a_name_is_the_default)
 {
 	static const char *const none[] = { "e", "=", "^", ",", ",,", "=,", "^=,", ":1", "^:1,:" };
-	char setting[HUB_NICS_BYTES];
+	char nics[64];
 
-	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
-		tcpx_nccl_hub_nics_setting(none[i], setting);
-		assert_string_equal(setting, "TCPX_NICS=");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(none); i++)
+		assert_string_equal(tcpx_hint_nics(none[i], nics, sizeof(nics)), "");
 }
 
 TEST(a_list_that_is_too_long_is_cut)
 {
-	char list[2 * HUB_NICS_BYTES], setting[HUB_NICS_BYTES];
+	char list[8192], nics[4096];
 
 	memset(list, 'x', sizeof(list));
 	memcpy(list, "^=eth0,", 7);
 	list[sizeof(list) - 1] = '\0';
-	tcpx_nccl_hub_nics_setting(list, setting);
-	assert_string_equal(setting, "TCPX_NICS=^=eth0");
+	assert_string_equal(tcpx_hint_nics(list, nics, sizeof(nics)), "^=eth0");
 }
 
 static bool
@@ -186,14 +184,33 @@ TEST(a_family_is_named_where_no_nic_is_left)
 	tcpx_nccl_say_to(keep_last);
 	setenv("NCCL_SOCKET_IFNAME", "=nosuch", 1);
 	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), -ENODEV);
-	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME"));
+	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME \"=nosuch\""));
 	assert_null(strstr(last, "NCCL_SOCKET_FAMILY"));
 	setenv("NCCL_SOCKET_FAMILY", "AF_INET6", 1);
 	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), -ENODEV);
-	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME; only addresses of NCCL_SOCKET_FAMILY count"));
+	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME \"=nosuch\"; only addresses of NCCL_SOCKET_FAMILY count"));
 	unsetenv("NCCL_SOCKET_FAMILY");
 	unsetenv("NCCL_SOCKET_IFNAME");
 	tcpx_nccl_say_to(NULL);
+}
+
+/* The library outside of NCCL has the variable as a hint alone. */
+TEST(an_engine_opens_where_the_variable_names_no_nic)
+{
+	static const char *const bad[] = { "==lo", "nosuch", ",", "lo,", "lo:0" };
+	static const char *const provider[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none", NULL };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+
+	opts.settings = provider;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		tcpx_engine *engine = NULL;
+
+		setenv("NCCL_SOCKET_IFNAME", bad[i], 1);
+		if (tcpx_open(&opts, &engine))
+			fail_msg("\"%s\" stops an engine", bad[i]);
+		tcpx_close(engine);
+	}
+	unsetenv("NCCL_SOCKET_IFNAME");
 }
 
 /* A peer's name in it comes from a handle, and may be anything. */

@@ -110,6 +110,31 @@ ok "a value" judged 1 'does not start: TCPX_WINDOW "abc" (environment): allowed:
 ok "a secret" judged 1 "does not start: open TCPX_SECRET_FILE $scratch/nosuch: no such file" doctor "$@" "TCPX_SECRET_FILE=$scratch/nosuch"
 ok "it drives no transfers of ours" not_driven
 
+
+# conf LINE...: the user's file of NCCL
+conf() {
+	printf '%s\n' "$@" >"$scratch/nccl.conf"
+}
+export NCCL_CONF_FILE=$scratch/nccl.conf
+check=nccl
+conf "NCCL_NET_PLUGIN=$plugin"
+ok "a file of NCCL names the plugin" judged 0 "$plugin, for NCCL's tables v6 to v12" doctor
+conf NCCL_NET_PLUGIN=tcpx-p2p
+ok "and its line is named" judged 1 "NCCL_NET_PLUGIN ($NCCL_CONF_FILE line 1) is tcpx-p2p" doctor
+conf "NCCL_NET_PLUGIN=$plugin" NCCL_NET=Socket
+ok "as that of another net is" judged 1 "NCCL_NET ($NCCL_CONF_FILE line 2) is Socket, and NCCL takes no other" doctor
+ok "the environment comes first" judged 0 "$plugin" doctor NCCL_NET=tcpx-p2p
+conf "NCCL_NET_PLUGIN=$plugin" NCCL_SOCKET_IFNAME=nosuch
+ok "the plugin has the file's variables" judged 1 'set by NCCL_SOCKET_IFNAME "nosuch"' doctor TCPX_NICS=
+conf NCCL_NET=Socket
+ok "what is printed answers the file, too" says "export NCCL_NET=tcpx-p2p" "$tool" env nccl
+conf NCCL_SOCKET_IFNAME==lo,
+ok "NICs are taken from it" says " yes lo " env -u TCPX_NICS "$tool" info
+conf NCCL_SOCKET_IFNAME===lo
+ok "a list of nothing is not used" says "NCCL_SOCKET_IFNAME ($NCCL_CONF_FILE line 1) \"==lo\" leaves no NIC, and is not used" \
+	env -u TCPX_NICS "$tool" info
+unset NCCL_CONF_FILE
+
 check=nccl-used
 ok "skipped without a log, with the way to one" judged 0 "run the job with NCCL_DEBUG=INFO and NCCL_DEBUG_FILE=/tmp/nccl.%h.%p" doctor "NCCL_NET_PLUGIN=$plugin"
 set -- "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"

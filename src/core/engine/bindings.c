@@ -34,7 +34,7 @@ read_bindings(struct tcpx_engine *e, enum tcpx_setting setting)
 	if (!*text)
 		return 0;
 	rc = tcpx_bindings_parse(text, tcpx_setting_at(setting)->name, &b);
-	if (rc == -EINVAL && !strncmp(source, "NCCL_", 5)) {
+	if (rc == -EINVAL && tcpx_cfg_is_hint(source)) {
 		tcpx_warn(TCPX_SUB_INIT, "%s is not used: I/O threads run where the kernel likes",
 			  source);
 		return 0;

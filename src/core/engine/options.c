@@ -161,8 +161,9 @@ choose_nics(struct tcpx_engine *e, struct tcpx_host_nic *data)
 	rc = tcpx_host_nics_read(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT), &all, &count);
 	tcpx_host_nics_family(all, count, tcpx_cfg_num(e->cfg, TCPX_SET_FAMILY));
 	if (rc == 0)
-		rc = tcpx_host_nics_select(all, count, selection, data, TCPX_NET_NICS,
-					   &e->nics.count);
+		rc = tcpx_host_nics_by(all, count, &selection, tcpx_cfg_source(e->cfg, TCPX_SET_NICS),
+				       data, TCPX_NET_NICS, &e->nics.count);
+	e->nics.named = *selection != '\0';
 	if (rc == 0)
 		rc = tcpx_host_nics_control(all, count, &want, selection, data, &e->nics.count,
 					    &ctrl);
@@ -197,8 +198,8 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 	unsigned i, total;
 	int rc = 0;
 
-	e->nics.named = (env && env->nics) || tcpx_cfg_str(e->cfg, TCPX_SET_NICS)[0];
 	if (env && env->nics) {
+		e->nics.named = true;
 		e->nics.count = env->nic_count;
 		memcpy(e->nics.at, env->nics, env->nic_count * sizeof(e->nics.at[0]));
 		for (i = 0; i < e->nics.count; i++)

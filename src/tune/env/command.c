@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hints.h"
 #include "tune/env/lint.h"
 #include "tune/env/make.h"
 #include "tune/info/machine_plugin.h"
@@ -264,8 +265,10 @@ int
 cmd_env(int argc, char **argv)
 {
 	struct args a = { .form = -1 };
+	struct tcpx_hints files;
 	struct opt_parser p;
 	const char *word;
+	int rc;
 
 	if (!opt_read(&p, &command, argc, argv, &a))
 		return p.exit;
@@ -283,5 +286,11 @@ cmd_env(int argc, char **argv)
 		return tool_usage(NAME, "--file and --pid name two environments");
 	if (a.lint && a.form >= 0)
 		return tool_usage(NAME, "--format and --lint are two things; --json is for both");
+	rc = tcpx_hints_read(&files, environ);
+	if (rc == 0)
+		rc = tcpx_hints_export(&files);
+	tcpx_hints_free(&files);
+	if (rc)
+		return tool_fail(TOOL_DENIED, NAME, "no memory for the files of NCCL");
 	return word ? make_nccl(&a) : run(&a);
 }

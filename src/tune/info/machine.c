@@ -39,6 +39,15 @@ read_control(struct machine *m)
 	return rc < 0 ? rc : 0;
 }
 
+/* Of a list that the caller gave: "". */
+static const char *
+selection_source(const struct machine *m)
+{
+	bool set = m->cfg && m->selection == tcpx_cfg_str(m->cfg, TCPX_SET_NICS);
+
+	return set ? tcpx_cfg_source(m->cfg, TCPX_SET_NICS) : "";
+}
+
 static void
 choose(struct machine *m)
 {
@@ -46,8 +55,8 @@ choose(struct machine *m)
 
 	m->nics_rc = f->nics_rc;
 	if (m->nics_rc == 0)
-		m->nics_rc = tcpx_host_nics_select(f->nics, f->nic_count, m->selection, m->nics,
-						   TCPX_HOST_NICS, &m->nic_count);
+		m->nics_rc = tcpx_host_nics_by(f->nics, f->nic_count, &m->selection, selection_source(m),
+					       m->nics, TCPX_HOST_NICS, &m->nic_count);
 	if (m->nics_rc == 0)
 		m->nics_rc = read_control(m);
 	if (f->cpus.count)
@@ -159,12 +168,13 @@ machine_roles(struct machine *m, const char *nics, const char *control, struct t
 
 	if (*names && strcmp(names, m->selection) != 0) {
 		m->selection = names;
-		m->nics_rc = tcpx_host_nics_select(m->facts->nics, m->facts->nic_count, names, m->nics,
-						   TCPX_HOST_NICS, &m->nic_count);
+		m->nics_rc = tcpx_host_nics_by(m->facts->nics, m->facts->nic_count, &m->selection,
+					       selection_source(m), m->nics, TCPX_HOST_NICS,
+					       &m->nic_count);
 	}
 	if (m->nics_rc < 0)
 		return m->nics_rc;
-	find_roles(m, *names != '\0', control, out);
+	find_roles(m, *names && *m->selection, control, out);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hints.h"
 #include "base/parse.h"
 #include "net/plugin/nccl_net.h"
 #include "tool/tool.h"
@@ -136,7 +137,10 @@ ask(const char *value, void *out)
 {
 	struct nccl_plugin *chosen = out, p;
 	char *list = strdup(value), *rest = list, *name, before[sizeof(p.before)] = "";
+	struct tcpx_hints files;
 
+	if (tcpx_hints_read(&files, environ) || tcpx_hints_export(&files))
+		return;
 	while (list && !chosen->ours && (name = strsep(&rest, ",")) != NULL) {
 		if (!*name)
 			continue;

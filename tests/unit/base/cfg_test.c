@@ -114,6 +114,10 @@ static const struct {
 	  TCPX_SET_NICS, "eth1,eth2", "NCCL_SOCKET_IFNAME" },
 	{ "NICs for data", { "NCCL_SOCKET_IFNAME=eth0", "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1" },
 	  TCPX_SET_NICS, "eth1", "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME" },
+	{ "a comma behind", { "NCCL_SOCKET_IFNAME=eth0," }, TCPX_SET_NICS, "eth0", "NCCL_SOCKET_IFNAME" },
+	{ "all but", { "NCCL_SOCKET_IFNAME=^docker0,lo," }, TCPX_SET_NICS, "^docker0,lo", "NCCL_SOCKET_IFNAME" },
+	{ "a port", { "NCCL_SOCKET_IFNAME=eth0:0" }, TCPX_SET_NICS, "eth0", "NCCL_SOCKET_IFNAME" },
+	{ "two signs", { "NCCL_SOCKET_IFNAME===eth0" }, TCPX_SET_NICS, "==eth0", "NCCL_SOCKET_IFNAME" },
 	{ "empty", { "NCCL_P2P_NET_CHUNKSIZE=" },
 	  TCPX_SET_CHUNK, "auto", "default" },
 };
@@ -137,14 +141,17 @@ TEST_WITH(variable_of_nccl_that_does_not_fit_costs_a_warning, fresh, NULL)
 {
 	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
 		.env = ENV("NCCL_P2P_NET_CHUNKSIZE=32768",
-			   "NCCL_NSOCKS_PERTHREAD=16", "NCCL_SOCKET_NTHREADS=16"),
+			   "NCCL_NSOCKS_PERTHREAD=16", "NCCL_SOCKET_NTHREADS=16",
+			   "NCCL_SOCKET_IFNAME=,,"),
 	});
 
 	check_setting(cfg, TCPX_SET_CHUNK, "auto", "default");
 	check_setting(cfg, TCPX_SET_CHANNELS, "auto", "default");
 	check_has(captured, "NCCL_P2P_NET_CHUNKSIZE \"32768\" is not used for TCPX_CHUNK");
 	check_has(captured, "\"256/nic\" is not used for TCPX_CHANNELS");
-	assert_int_equal(captured_count("\n"), 2);
+	check_setting(cfg, TCPX_SET_NICS, "", "default");
+	check_has(captured, "NCCL_SOCKET_IFNAME \",,\" is not used for TCPX_NICS: it names no NIC");
+	assert_int_equal(captured_count("\n"), 3);
 	tcpx_cfg_free(cfg);
 }
 

@@ -288,6 +288,42 @@ TEST(more_than_the_room_is_left_out_with_a_warning)
 	check_text("room for one", choose("eth", 1), "eth0");
 }
 
+/* A list that was meant for NCCL stops nothing; the user's own is taken at its word. */
+TEST(a_list_of_nccl_that_leaves_none_costs_a_warning)
+{
+	static const struct {
+		const char *source, *list, *names, *said;
+	} rows[] = {
+		{ "NCCL_SOCKET_IFNAME", "==eth0", "eth0 eth1 eth10 six",
+		  "NCCL_SOCKET_IFNAME \"==eth0\" leaves no NIC, and is not used; there is: docker0 172" },
+		{ "NCCL_SOCKET_IFNAME (/etc/nccl.conf line 3)", "ens", "eth0 eth1 eth10 six",
+		  "NCCL_SOCKET_IFNAME (/etc/nccl.conf line 3) \"ens\" leaves no NIC" },
+		{ "NCCL_SOCKET_IFNAME", "eth1", "eth1 eth10", NULL },
+		{ "environment", "ens", NULL, NULL },
+		{ "", "ens", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *list = rows[i].list;
+		char names[256] = "";
+		unsigned count = 0;
+		int rc;
+
+		capture_start();
+		rc = tcpx_host_nics_by(all, ARRAY_LEN(all), &list, rows[i].source, out, TCPX_HOST_NICS,
+				       &count);
+		check(rows[i].list, "rc", rc, rows[i].names ? 0 : -ENODEV);
+		for (unsigned k = 0; k < count; k++)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", k ? " " : "",
+				 out[k].name);
+		check_text(rows[i].list, names, rows[i].names ? rows[i].names : "");
+		check_text("list", list, rows[i].said ? "" : rows[i].list);
+		check(rows[i].list, "said", captured_count("is not used"), rows[i].said != NULL);
+		if (rows[i].said)
+			check_has(captured, rows[i].said);
+	}
+}
+
 TEST(every_reason_to_leave_out_has_a_text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
