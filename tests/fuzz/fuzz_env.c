@@ -12,7 +12,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	for (int end = 0; end < 2; end++) {
-		char **texts = env_texts((const char *)data, len, end ? '\n' : '\0');
+		char **texts = end ? env_job_texts((const char *)data, len) : env_texts((const char *)data, len);
 		size_t bytes = 0;
 
 		promise(texts != NULL);

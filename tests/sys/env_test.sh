@@ -74,6 +74,42 @@ ok "one without is none, though the variables are printed" without_gpu
 ok "which is said" says "no GPU is found here" "$tool" env --root "$scratch/m"
 ok "so is a plugin that is not there" says "no NCCL net plugin" \
 	env TCPX_PLUGIN_PATH=/nonexistent.so "$tool" env
+# mpirun TX RX: options of mpirun, as scripts have them
+mpirun() {
+	cat <<-END
+	mpirun -np 16 --hostfile hosts \\
+	  -x NCCL_DYNAMIC_CHUNK_SIZE=524288 \\
+	  -x NCCL_GPUDIRECTTCPX_TX_BINDINGS="$1" \\
+	  -x NCCL_GPUDIRECTTCPX_RX_BINDINGS="$2" \\
+	  ./program
+	END
+}
+# lint_says TEXT: of the file on standard input, and not that the chunk is not set
+lint_says() {
+	"$tool" env --root "$scratch/a3" --lint --file - >"$scratch/said" 2>&1
+	cat "$scratch/said"
+	grep -q "$1" "$scratch/said" && ! grep chunk-unset "$scratch/said"
+}
+shared_cpus() {
+	mpirun "eth1:10-19,110-121" "eth1:20-31,120-135" | lint_says 'overlap.* 120-121'
+}
+pod() {
+	printf 'spec:\n  containers:\n  - env:\n    - name: NCCL_DYNAMIC_CHUNK_SIZE\n      value: "0"\n'
+}
+of_a_pod() {
+	pod | "$tool" env --root "$scratch/a3" --lint --file - | grep 'NCCL_DYNAMIC_CHUNK_SIZE is 0'
+}
+ok "options of mpirun are read" shared_cpus
+ok "a manifest is" of_a_pod
+echo "echo hello" >"$scratch/hello.sh"
+ok "a file without a variable is none" exits 2 "$tool" env --lint --file "$scratch/hello.sh"
+ok "which is said" says "no line of $scratch/hello.sh is NAME=VALUE" "$tool" env --lint --file "$scratch/hello.sh"
+# what NCCL's file sets is in the environment that is looked at
+by_conf() {
+	echo NCCL_SOCKET_NTHREADS=9 >"$scratch/nccl.conf"
+	NCCL_CONF_FILE=$scratch/nccl.conf "$tool" env --root "$scratch/m" --lint | grep nthreads
+}
+ok "a file of NCCL counts" by_conf
 ok "another process's" of_a_process
 ok "no such process" exits 2 "$tool" env --lint --pid 1073741823
 ok "no such NIC" exits 2 "$tool" env --root "$scratch/m" --control eth7

@@ -31,8 +31,8 @@ static const struct opt opts[] = {
 	  "(lines of a job script)", OPT_CHOICE(form, env_form_names) },
 	{ 'l', "lint", NULL, "say what is wrong with the present environment instead",
 	  OPT_FLAG(lint) },
-	{ 0, "file", "FILE", "with --lint: the environment in FILE, a NAME=VALUE a line, - for "
-	  "stdin", OPT_TEXT(file) },
+	{ 0, "file", "FILE", "with --lint: the environment that FILE sets: a script, with mpirun or Slurm, "
+	  "or a manifest; - for stdin", OPT_TEXT(file) },
 	{ 'p', "pid", "PID", "with --lint: the environment that a process was started with",
 	  OPT_NUMBER(pid, 1, 1ull << 30) },
 	{ 'n', "nics", "LIST", "data go by these NICs (TCPX_NICS, else "
@@ -109,11 +109,16 @@ load(const struct args *a, const struct machine *m, int *rc)
 		free(bytes);
 		return NULL;
 	}
-	texts = env_texts(bytes, len, a->file ? '\n' : '\0');
+	texts = a->file ? env_job_texts(bytes, len) : env_texts(bytes, len);
 	free(bytes);
 	if (!texts)
 		*rc = tool_fail(TOOL_DENIED, NAME, "no memory for %s", path);
-	return texts;
+	if (!texts || !a->file || *texts)
+		return texts;
+	env_texts_free(texts);
+	tool_fail(TOOL_USAGE, NAME, "no line of %s is NAME=VALUE, by itself or as mpirun, Slurm and Kubernetes have it",
+		  stdin_too ? "stdin" : path);
+	return NULL;
 }
 
 static void

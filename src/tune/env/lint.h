@@ -11,11 +11,17 @@
 #include "tune/env/findings.h"
 #include "tune/info/machine.h"
 
-/* "NAME=VALUE" texts, each ended by @end: '\0' as in proc/PID/environ, or '\n'. With
- * '\n' blank lines and lines that begin with # are skipped, and so are "export " and
- * quotes around a value. Heap, ended by NULL, for env_texts_free(); NULL: no memory.
- * Of two with the same name the later one counts. */
-char **env_texts(const char *bytes, size_t len, char end);
+/* "NAME=VALUE" texts, each ended by NUL as in proc/PID/environ. Heap, ended by NULL, for
+ * env_texts_free(); NULL: no memory. Of two with the same name the later one counts. */
+char **env_texts(const char *bytes, size_t len);
+/*
+ * env_job_texts - the variables that a job's file sets
+ * Lines are those of a shell (NAME=VALUE to the end of the line, quotes around a value; export, and assignments in
+ * front of a command), -x NAME=VALUE of mpirun, --export of srun and #SBATCH, and the name and value pairs of the env
+ * lists of a manifest of Kubernetes. A \ at the end of a line continues it. All else is skipped.
+ * Return: as env_texts().
+ */
+char **env_job_texts(const char *bytes, size_t len);
 void env_texts_free(char **texts);
 /* The value, or NULL. */
 const char *env_text_value(char *const *texts, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_texts() of lint.h: variables from the bytes of a process or of a hand-written file. */
+/* env_texts() of lint.h: variables from the bytes of a process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,75 +25,23 @@ env_text_value(char *const *texts, const char *name)
 	return found;
 }
 
-/* Removes quotes around the whole value; single quotes that a shell would join stay. */
-static void
-unquote(char *text)
-{
-	char *v = strchr(text, '=');
-	size_t len;
-
-	if (!v)
-		return;
-	v++;
-	len = strlen(v);
-	if (len < 2 || (*v != '\'' && *v != '"') || v[len - 1] != *v)
-		return;
-	memmove(v, v + 1, len - 2);
-	v[len - 2] = '\0';
-}
-
-/* The line without surrounding blanks, "export " and quotes; NULL: no assignment. */
-static char *
-tidy(char *line)
-{
-	size_t len;
-
-	line += strspn(line, " \t");
-	if (!strncmp(line, "export ", 7))
-		line += 7 + strspn(line + 7, " ");
-	for (len = strlen(line); len && strchr(" \t\r", line[len - 1]);)
-		line[--len] = '\0';
-	if (!len || *line == '#')
-		return NULL;
-	unquote(line);
-	return line;
-}
-
 char **
-env_texts(const char *bytes, size_t len, char end)
+env_texts(const char *bytes, size_t len)
 {
-	size_t room = 16, count = 0;
-	char **texts = calloc(room, sizeof(*texts));
+	size_t count = 0, at = 0;
+	char **texts;
 
-	while (texts && len) {
-		const char *stop = memchr(bytes, end, len);
-		size_t n = stop ? (size_t)(stop - bytes) : len;
-		char *copy = strndup(bytes, n), *text;
-		char **more;
-
-		bytes += n + (stop != NULL);
-		len -= n + (stop != NULL);
-		if (!copy)
-			goto fail;
-		text = end == '\n' ? tidy(copy) : *copy ? copy : NULL;
-		if (text)
-			memmove(copy, text, strlen(text) + 1);
-		if (!text) {
-			free(copy);
+	for (size_t i = 0; i < len; i++)
+		count += !bytes[i];
+	texts = calloc(count + 2, sizeof(*texts));
+	for (count = 0; texts && at < len; at += strnlen(bytes + at, len - at) + 1) {
+		if (!bytes[at])
 			continue;
-		}
-		texts[count++] = copy;
-		if (count + 1 < room)
+		texts[count] = strndup(bytes + at, len - at);
+		if (texts[count++])
 			continue;
-		room *= 2;
-		more = reallocarray(texts, room, sizeof(*texts));
-		if (!more)
-			goto fail;
-		memset(more + count, 0, (room - count) * sizeof(*more));
-		texts = more;
+		env_texts_free(texts);
+		return NULL;
 	}
 	return texts;
-fail:
-	env_texts_free(texts);
-	return NULL;
 }

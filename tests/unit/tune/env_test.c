@@ -218,7 +218,7 @@ TEST(forms_say_the_same)
 		assert_non_null(f);
 		env_print(f, &set, (enum env_form)form);
 		fclose(f);
-		texts = env_texts(text, size, '\n');
+		texts = env_job_texts(text, size);
 		assert_non_null(texts);
 		for (unsigned i = 0; i < set.count; i++)
 			check_text(set.var[i].name, env_text_value(texts, set.var[i].name),
@@ -332,7 +332,7 @@ TEST(lint_finds_it_and_nothing_else)
 		char **texts;
 
 		turn_to(&w, lints[i].machine, "", NULL);
-		texts = env_texts(lints[i].env, strlen(lints[i].env), '\n');
+		texts = env_job_texts(lints[i].env, strlen(lints[i].env));
 		assert_non_null(texts);
 		assert_int_equal(env_lint(w.m, &w.roles, texts, &lint), 0);
 		for (unsigned k = 1; k < lint.count; k++)
@@ -353,7 +353,7 @@ TEST(texts_are_read_as_they_are_written)
 	static const char lines[] = "# a comment\n\nA=1\nexport B='two words'\n  C=\"3\"  \r\nnothing\n"
 				    "D=\nA=last";
 	static const char block[] = "A=1\0B= x \0\0C='q'";
-	char **texts = env_texts(lines, sizeof(lines) - 1, '\n');
+	char **texts = env_job_texts(lines, sizeof(lines) - 1);
 
 	check_text("A", env_text_value(texts, "A"), "last");
 	check_text("B", env_text_value(texts, "B"), "two words");
@@ -361,10 +361,50 @@ TEST(texts_are_read_as_they_are_written)
 	check_text("D", env_text_value(texts, "D"), "");
 	assert_null(env_text_value(texts, "nothing"));
 	env_texts_free(texts);
-	texts = env_texts(block, sizeof(block), '\0');
+	texts = env_texts(block, sizeof(block));
 	check_text("B as it is", env_text_value(texts, "B"), " x ");
 	check_text("C as it is", env_text_value(texts, "C"), "'q'");
 	env_texts_free(texts);
+}
+
+/* "A=1|B=2": what a file sets, in its order. */
+static const struct {
+	const char *name, *file, *want;
+} files[] = {
+	{ "mpirun", "mpirun -np 16 --hostfile hosts \\\n  -x A=1 \\\n  -x B=\"eth1:10-19;eth3:60\" -x C -x D='2 3' \\\n  ./program x=5\n",
+	  "A=1|B=eth1:10-19;eth3:60|D=2 3" },
+	{ "a fragment of it", "  -x A=1 \\\n  -x B=2\n", "A=1|B=2" },
+	{ "assignments in front of a command", "A=1 B=2 mpirun -x C=3 ./program\n", "A=1|B=2|C=3" },
+	{ "a value to the end of a line", "A=eth1:8-21,112-125;eth2:8 9\n", "A=eth1:8-21,112-125;eth2:8 9" },
+	{ "export of several", "export A=1 B=\"2;3\" # C=3\n", "A=1|B=2;3" },
+	{ "a quote in quotes", "export A='it'\\''s'\n", "A=it's" },
+	{ "Slurm", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --export=ALL,A=1,B=2\nsrun --export=ALL,C=3 ./program\n",
+	  "A=1|B=2|C=3" },
+	{ "which cuts values at commas", "#SBATCH --export=A=eth1,eth2,B=2\n", "A=eth1|B=2" },
+	{ "but not in single quotes", "srun --export \"ALL,'A=eth1,eth2',B=2\" x\n", "A=eth1,eth2|B=2" },
+	{ "another option of Slurm", "#SBATCH --job-name=x\n", "" },
+	{ "Kubernetes",
+	  "spec:\n  containers:\n  - name: main\n    env:\n    - name: A\n      value: \"1\" # one\n"
+	  "    - name: B\n      valueFrom:\n        fieldRef: {fieldPath: x}\n    - value: 'it''s'\n      name: C\n"
+	  "    - {name: D, value: \"4,5\"}\n    - name: E\n      value: >-\n        eth1:1-2\n    - name: F\n      value: \"\"\n"
+	  "    volumeMounts:\n    - name: G\n      value: 7\n",
+	  "A=1|C=it's|D=4,5|E=eth1:1-2|F=" },
+	{ "its lists one column on", "  env:\n    - name: A\n      value: x y\n  args:\n  - name: B\n    value: 2\n", "A=x y" },
+	{ "a script in it", "    args:\n    - |\n      export A=1\n      mpirun -x B=2 \\\n        -x C=3 p\n", "A=1|B=2|C=3" },
+	{ "nothing", "#!/bin/sh\necho A: 1\n1=2\n=3\n-x\n", "" },
+};
+
+TEST(a_jobs_file_is_read_in_its_own_form)
+{
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char **texts = env_job_texts(files[i].file, strlen(files[i].file)), got[256] = "";
+
+		assert_non_null(texts);
+		for (char **at = texts; *at; at++)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", *got ? "|" : "", *at);
+		check_text(files[i].name, got, files[i].want);
+		env_texts_free(texts);
+	}
 }
 
 TEST(any_bytes_are_an_environment)
@@ -378,14 +418,14 @@ TEST(any_bytes_are_an_environment)
 		static const char *const words[] = {
 			"NCCL_GPUDIRECTTCPX_", "TCPX_", "=", "\n", "TX_BINDINGS", "eth1:", "0-3", ",", ";",
 			"'", "\"", "#", "export ", "NCCL_DYNAMIC_CHUNK_SIZE", "9999999999999999999", "-",
-			"SOCKET_IFNAME", "^", "\xff", "SLOWNESS_SWITCH", "%s%n", "NCCL_SOCKET_NTHREADS",
+			"env:\n", "- name: ", "value: ", "{", "\\\n", "-x ", "--export=", "SOCKET_IFNAME", "^", "\xff", "SLOWNESS_SWITCH", "%s%n", "NCCL_SOCKET_NTHREADS",
 		};
 		struct env_lint lint;
 		char text[512] = "", **texts;
 
 		while (tcpx_rng_below(&rng, 24) && strlen(text) < 440)
 			strcat(text, words[tcpx_rng_below(&rng, ARRAY_LEN(words))]);
-		texts = env_texts(text, strlen(text), '\n');
+		texts = env_job_texts(text, strlen(text));
 		assert_int_equal(env_lint(w.m, &w.roles, texts, &lint), 0);
 		assert_true(lint.count <= ENV_FINDINGS);
 		env_texts_free(texts);
