@@ -86,9 +86,8 @@ tcpx_place_read(const char *root, const char *dir, const struct tcpx_host_cpus *
 	find_numa(place, node, cpus);
 }
 
-/* Number of components that both paths begin with. */
-static unsigned
-common_depth(const char *a, const char *b)
+unsigned
+tcpx_place_common(const char *a, const char *b)
 {
 	unsigned depth = 0;
 
@@ -109,7 +108,7 @@ enum tcpx_distance
 tcpx_host_distance(const struct tcpx_host_nic *nic, const struct tcpx_host_gpu *gpu)
 {
 	const struct tcpx_host_place *a = &nic->place, *b = &gpu->place;
-	unsigned depth = common_depth(a->path, b->path);
+	unsigned depth = tcpx_place_common(a->path, b->path);
 
 	if (depth >= 3)
 		return TCPX_SAME_SWITCH;

@@ -11,4 +11,7 @@
 void tcpx_place_read(const char *root, const char *dir, const struct tcpx_host_cpus *cpus,
 		     struct tcpx_host_place *place);
 
+/* Number of components that both paths begin with: bridge, root port, switch. */
+unsigned tcpx_place_common(const char *a, const char *b);
+
 #endif

@@ -13,8 +13,11 @@
 #include "host/plan.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "host/home.h"
 
 #define LOOK_BACK 12 /* head grows by whole cores each 4, tail each 3: the pattern repeats */
 
@@ -138,22 +141,16 @@ struct maker {
 	const struct tcpx_machine *m;
 	struct tcpx_plan *p;
 	struct tcpx_cpuset isolated;  /* CPUs that would be usable if they were not isolated */
+	int home[TCPX_MACHINE_NICS];  /* of each NIC of the plan: home.h                     */
 };
 
-/* On a machine of one node every NIC is on it. */
-static int
-node_of(const struct tcpx_machine *m, int node)
-{
-	return m->node_count == 1 ? m->nodes[0].id : m->node_count ? node : -1;
-}
-
 static unsigned
-local_gpus(const struct tcpx_machine *m, int node)
+local_gpus(const struct maker *k, int home)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < m->gpu_count; i++)
-		count += node_of(m, m->gpus[i].place.numa) == node;
+	for (unsigned i = 0; i < k->m->gpu_count; i++)
+		count += tcpx_home_of_node(k->m, &k->p->usable, k->m->gpus[i].place.numa) == home;
 	return count;
 }
 
@@ -209,7 +206,7 @@ static int
 slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_cores *pool,
 	     const unsigned *nics, unsigned count)
 {
-	unsigned gpus = local_gpus(k->m, node);
+	unsigned gpus = local_gpus(k, node);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct tcpx_plan_group *g;
@@ -226,43 +223,56 @@ slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_c
 	return 0;
 }
 
+/* What is peculiar about the nodes that the NICs of a group are on. */
 static unsigned
-place_flags(struct maker *k, int node, bool unknown, struct tcpx_plan_cores *pool, int *rc)
+place_flags(const struct maker *k, int home, const unsigned *nics, unsigned count)
 {
-	struct tcpx_cpuset cpus;
-	unsigned flags = unknown ? TCPX_PLAN_NO_NODE : 0;
-	bool partial = false, first = k->p->options.first_threads;
+	unsigned flags = 0;
 
-	tcpx_machine_node_cpus(k->m, node, &cpus);
-	if (unknown ? !tcpx_cpuset_empty(&k->isolated) : tcpx_cpuset_overlap(&cpus, &k->isolated))
-		flags |= TCPX_PLAN_ISOLATED;
-	*rc = tcpx_plan_cores_of(k->m, node, unknown, &k->p->usable, first, pool, &partial);
-	if (*rc == 0 && !pool->count) {
-		free(pool->at);
-		flags |= TCPX_PLAN_OFF_NODE;
-		*rc = tcpx_plan_cores_of(k->m, node, true, &k->p->usable, first, pool, &partial);
+	for (unsigned i = 0; i < count; i++) {
+		int at = tcpx_machine_nic_find(k->m, k->p->nics[nics[i]].name);
+		int node = k->m->node_count > 1 ? k->m->nics[at].place.numa : home;
+		struct tcpx_cpuset own;
+
+		tcpx_machine_node_cpus(k->m, node, &own);
+		if (node < 0 && k->m->node_count > 1)
+			flags |= TCPX_PLAN_NO_NODE;
+		else if (node != home)
+			flags |= TCPX_PLAN_OFF_NODE;
+		if (tcpx_cpuset_overlap(&own, &k->isolated))
+			flags |= TCPX_PLAN_ISOLATED;
 	}
-	return flags | (partial ? TCPX_PLAN_PARTIAL : 0);
+	if (home < 0 && !tcpx_cpuset_empty(&k->isolated))
+		flags |= TCPX_PLAN_ISOLATED;
+	return flags;
 }
 
-/* All NICs of one place. */
+/* All NICs of one home. */
 static int
-make_place(struct maker *k, int node, const unsigned *nics, unsigned count)
+make_place(struct maker *k, int home, const unsigned *nics, unsigned count)
 {
+	bool partial = false, all = home < 0;
+	unsigned flags = place_flags(k, home, nics, count);
 	struct tcpx_plan_group *g;
 	struct tcpx_plan_cores pool;
-	int rc;
-	unsigned flags = place_flags(k, node, node < 0 && k->m->node_count > 1, &pool, &rc);
+	int rc = tcpx_plan_cores_of(k->m, home, all, &k->p->usable, k->p->options.first_threads,
+				    &pool, &partial);
 
+	if (rc == 0 && !pool.count) { /* the only node has none of the cores */
+		free(pool.at);
+		rc = tcpx_plan_cores_of(k->m, home, true, &k->p->usable, k->p->options.first_threads,
+					&pool, &partial);
+	}
 	if (rc)
 		return rc;
+	flags |= partial ? TCPX_PLAN_PARTIAL : 0;
 	if (k->p->options.share_nic && pool.count >= 2 * count) {
-		rc = slice_groups(k, node, flags, &pool, nics, count);
+		rc = slice_groups(k, home, flags, &pool, nics, count);
 		free(pool.at);
 		return rc;
 	}
-	g = add_group(k, node, flags, pool);
-	g->gpus = local_gpus(k->m, node);
+	g = add_group(k, home, flags, pool);
+	g->gpus = local_gpus(k, home);
 	if (k->p->options.share_nic && count > 1)
 		g->flags |= TCPX_PLAN_NOT_SLICED;
 	for (unsigned i = 0; i < count; i++)
@@ -271,33 +281,40 @@ make_place(struct maker *k, int node, const unsigned *nics, unsigned count)
 	return 0;
 }
 
-/* Places in the order of their ids, the unknown one last. */
+static void
+find_homes(struct maker *k)
+{
+	bool taken[TCPX_MACHINE_NICS] = { false };
+	int home[TCPX_MACHINE_NICS];
+
+	for (unsigned i = 0; i < k->p->nic_count; i++)
+		taken[tcpx_machine_nic_find(k->m, k->p->nics[i].name)] = true;
+	tcpx_homes(k->m, &k->p->usable, taken, home);
+	for (unsigned i = 0; i < k->p->nic_count; i++)
+		k->home[i] = home[tcpx_machine_nic_find(k->m, k->p->nics[i].name)];
+}
+
+/* Homes in the order of their ids, each with CPUs of its own. */
 static int
 make_groups(struct maker *k)
 {
 	unsigned nics[TCPX_MACHINE_NICS];
 	bool done[TCPX_MACHINE_NICS] = { false };
 
+	find_homes(k);
 	for (unsigned left = k->p->nic_count; left;) {
 		unsigned count = 0;
-		int node = -1, rc;
+		int home = INT_MAX, rc;
 
-		for (unsigned i = 0; i < k->p->nic_count; i++) {
-			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
-			int its = node_of(k->m, k->m->nics[at].place.numa);
-
-			if (!done[i] && its >= 0 && (node < 0 || its < node))
-				node = its;
-		}
-		for (unsigned i = 0; i < k->p->nic_count; i++) {
-			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
-
-			if (!done[i] && node_of(k->m, k->m->nics[at].place.numa) == node) {
+		for (unsigned i = 0; i < k->p->nic_count; i++)
+			if (!done[i] && k->home[i] < home)
+				home = k->home[i];
+		for (unsigned i = 0; i < k->p->nic_count; i++)
+			if (!done[i] && k->home[i] == home) {
 				done[i] = true;
 				nics[count++] = i;
 			}
-		}
-		rc = make_place(k, node, nics, count);
+		rc = make_place(k, home, nics, count);
 		if (rc)
 			return rc;
 		left -= count;

@@ -48,8 +48,8 @@ struct tcpx_plan_options {
 /* Peculiarities of a group. */
 enum {
 	TCPX_PLAN_SHARED = 1 << 0,     /* one core does everything                          */
-	TCPX_PLAN_NO_NODE = 1 << 1,    /* the NICs' node is unknown: all allowed CPUs       */
-	TCPX_PLAN_OFF_NODE = 1 << 2,   /* no usable CPU on the node: all allowed CPUs       */
+	TCPX_PLAN_NO_NODE = 1 << 1,    /* a NIC's node is unknown: it is beside another NIC */
+	TCPX_PLAN_OFF_NODE = 1 << 2,   /* a NIC's node lacks usable cores: the nearest's    */
 	TCPX_PLAN_PARTIAL = 1 << 3,    /* cores of which some CPUs may not be used          */
 	TCPX_PLAN_NOT_SLICED = 1 << 4, /* too few cores for a slice each: NICs share        */
 	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
@@ -70,7 +70,7 @@ struct tcpx_plan_cores {
 };
 
 struct tcpx_plan_group {
-	int node;            /* -1 unknown                                          */
+	int node;            /* whose cores these are; -1: of all nodes             */
 	unsigned nic_count;
 	unsigned gpus;       /* that it counts as its own                           */
 	unsigned queues;     /* most RX queues of one of its NICs                   */

@@ -157,10 +157,30 @@ look_at_side(struct look *l, const struct side *s)
 		look_at_plan(l, s);
 }
 
+/* Whether the machine has no second core for receivers. */
+static bool
+has_one_core(const struct tcpx_machine *m)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; m && i < m->core_count; i++)
+		for (unsigned k = 0; k < m->cores[i].cpu_count; k++) {
+			int cpu = m->cores[i].cpu[k];
+
+			if (!tcpx_cpuset_has(&m->allowed, cpu) || !tcpx_cpuset_has(&m->online, cpu) ||
+			    tcpx_cpuset_has(&m->isolated, cpu))
+				continue;
+			count++;
+			break;
+		}
+	return count == 1;
+}
+
 /* Checks a NIC's own overlap, then CPUs that any sender shares with any receiver. */
 static void
 look_at_overlap(struct look *l, const struct side *tx, const struct side *rx)
 {
+	enum tcpx_lint_level level = has_one_core(l->m) ? TCPX_LINT_NOTE : TCPX_LINT_ERROR;
 	struct tcpx_cpuset all_tx, all_rx, said, both;
 	char cpus[LIST];
 
@@ -179,13 +199,13 @@ look_at_overlap(struct look *l, const struct side *tx, const struct side *rx)
 		both = b->cpus;
 		tcpx_cpuset_and(&both, other);
 		tcpx_cpuset_or(&said, &both);
-		found(l, TCPX_LINT_ERROR, "overlap", "tx+rx", b->name,
+		found(l, level, "overlap", "tx+rx", b->name,
 		      "TX and RX of %s share CPUs %s", b->name, list(&both, cpus));
 	}
 	tcpx_cpuset_and(&all_tx, &all_rx);
 	tcpx_cpuset_andnot(&all_tx, &said);
 	if (!tcpx_cpuset_empty(&all_tx))
-		found(l, TCPX_LINT_ERROR, "overlap", "tx+rx", "",
+		found(l, level, "overlap", "tx+rx", "",
 		      "one NIC's TX and another's RX share CPUs %s", list(&all_tx, cpus));
 }
 

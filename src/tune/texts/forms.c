@@ -296,8 +296,8 @@ static const struct {
 	const char *name, *text;
 } flags[TCPX_PLAN_FLAGS] = {
 	{ "shared", "one core does everything" },
-	{ "no-node", "the NICs' node is unknown: all allowed CPUs" },
-	{ "off-node", "no CPU of the NICs' node may be used: all allowed CPUs" },
+	{ "no-node", "the node of a NIC is unknown: it is with the NIC that is next to it on PCI, or on all nodes" },
+	{ "off-node", "fewer than two cores of a NIC's node may be used: it is on the nearest node that has them, or on all" },
 	{ "partial", "some CPUs of these cores may not be used" },
 	{ "not-sliced", "fewer than 2 cores for each NIC: they share" },
 	{ "shrunk", "fewer cores than were asked for: workers need 2" },

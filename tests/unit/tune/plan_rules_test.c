@@ -5,17 +5,18 @@
  *
  *	 1  TX and RX are not empty, and of usable CPUs     9  planning again gives the same
  *	 2  a NIC's TX and RX are disjoint                 10  renumbered CPUs, renumbered plan
- *	 3  CPUs are of the NIC's node, or a flag says so  11  what is written reads back
+ *	 3  CPUs are of the group's node                   11  what is written reads back
  *	 4  head, TX, RX, tail partition the group         12  more cores, no fewer workers
  *	 5  cores are whole                                13  other groups do not care
  *	 6  slices are disjoint                            15  TX and RX differ by a core at most
  *	 7  one CPU for each interrupt                     16  no isolated CPU
- *	 8  the order of the input does not matter
+ *	 8  the order of the input does not matter         17  the lint finds no error
  */
 #include "../base/base_test.h"
 
 #include "host/bindings.h"
 #include "tune/irq/assign.h"
+#include "tune/texts/bindings_lint.h"
 #include "tune/texts/forms.h"
 
 #define WORLDS 50000
@@ -58,7 +59,7 @@ draft(struct tcpx_rng *rng, struct draft *d)
 	memset(d, 0, sizeof(*d));
 	d->nodes = 1 + below(rng, 3);
 	for (unsigned i = 0; i < d->nodes; i++)
-		d->cores[i] = 1 + below(rng, below(rng, 16) ? 10 : 64);
+		d->cores[i] = !i || below(rng, 8) ? 1 + below(rng, below(rng, 16) ? 10 : 64) : 0;
 	d->threads = 1 + below(rng, 2);
 	d->nics = 1 + below(rng, 4);
 	d->gpus = below(rng, 5);
@@ -190,7 +191,7 @@ check_group(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan 
 	check_random(seed, tcpx_cpuset_equal(&all, &g->pool));
 	check_random(seed, g->cores == g->head_cores + g->tx_cores + g->rx_cores + g->tail_cores);
 	check_random(seed, g->rx_cores - g->tx_cores <= 1);
-	if (!(g->flags & (TCPX_PLAN_NO_NODE | TCPX_PLAN_OFF_NODE))) {
+	if (g->node >= 0) {
 		tcpx_machine_node_cpus(m, g->node, &all);
 		check_random(seed, tcpx_cpuset_within(&g->pool, &all));
 	}
@@ -266,6 +267,25 @@ check_texts(uint64_t seed, const struct tcpx_plan *p)
 	}
 }
 
+/* 17: what a plan emits has no error by the lint. */
+static void
+check_lint(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *p)
+{
+	char *tx = NULL, *rx = NULL;
+	struct tcpx_lint lint;
+
+	if (tcpx_plan_bindings(p, false, &tx) == 0 && tcpx_plan_bindings(p, true, &rx) == 0) {
+		check_random(seed, tcpx_lint_bindings(m, p, tx, rx, &lint) == 0);
+		for (unsigned i = 0; i < lint.count; i++)
+			if (lint.at[i].level == TCPX_LINT_ERROR)
+				fail_msg("TCPX_TEST_SEED=%llu: %s: %s", (unsigned long long)seed,
+					 lint.at[i].id, lint.at[i].text);
+		tcpx_lint_fini(&lint);
+	}
+	free(tx);
+	free(rx);
+}
+
 static void
 silence(void *arg, int level, const char *line)
 {
@@ -308,10 +328,10 @@ TEST(every_plan_keeps_its_promises)
 			if (o.share_nic) /* 6 */
 				for (unsigned i = 1; i < p.group_count; i++)
 					check_random(seed, p.groups[i].node != p.groups[i - 1].node ||
-						     p.groups[i].flags & (TCPX_PLAN_NO_NODE |
-									  TCPX_PLAN_OFF_NODE) ||
 						     !tcpx_cpuset_overlap(&p.groups[i].pool,
 									  &p.groups[i - 1].pool));
+			if (n % 4 == 0)
+				check_lint(seed, &m, &p);
 			if (n % 8 == 0)
 				check_texts(seed, &p);
 			tcpx_plan_fini(&p);
@@ -447,8 +467,11 @@ TEST(a_lost_cpu_is_its_own_groups_matter)
 		draft(&rng, &d);
 		build(&d, false, &m);
 		if (make(&m, &o, &a)) {
-			lost = tcpx_cpuset_first(&a.groups[below(&rng, a.group_count)].pool);
-			tcpx_cpuset_remove(&m.allowed, lost);
+			const struct tcpx_plan_group *g = &a.groups[below(&rng, a.group_count)];
+
+			lost = tcpx_cpuset_first(&g->pool);
+			if (g->cores > 2) /* else its NICs may have another home */
+				tcpx_cpuset_remove(&m.allowed, lost);
 			if (make(&m, &o, &b)) {
 				check_random(seed, a.group_count == b.group_count);
 				for (unsigned i = 0; i < a.group_count; i++)

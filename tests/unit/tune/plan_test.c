@@ -187,6 +187,22 @@ TEST(other_machines_are_as_in_the_table)
 		  "1-3", "4-6", "7", "7", TCPX_PLAN_NO_NODE },
 		{ "node without CPUs", "node 1\ncores 0 0-3\nnic e node 1 rx 1\n", false,
 		  "e", "", "0", "1-2", "3", "3", TCPX_PLAN_OFF_NODE },
+		{ "unknown beside known", "cores 0 0-7\ncores 1 8-15\nnic a node 1 rx 1\nnic e rx 1\n", false,
+		  "e", "8", "9-11", "12-14", "15", "15", TCPX_PLAN_NO_NODE },
+		{ "next to it on PCI", "cores 0 0-3\ncores 1 4-7\n"
+		  "nic a node 0 rx 1 path pci0000:00/0000:00:01.0/0000:01:00.0\n"
+		  "nic b node 1 rx 1 path pci0000:80/0000:80:01.0/0000:81:00.0\n"
+		  "nic e rx 1 path pci0000:80/0000:80:01.0/0000:82:00.0\n", false,
+		  "e", "", "4", "5-6", "7", "7", TCPX_PLAN_NO_NODE },
+		{ "outside of the cpuset", "cores 0 0-7\ncores 1 8-15\nallowed 8-15\nnic a node 1 rx 1\nnic e node 0 rx 1\n",
+		  false, "e", "8", "9-11", "12-14", "15", "15", TCPX_PLAN_OFF_NODE },
+		{ "the nearest node", "node 0 distance 10,40,20\nnode 1 distance 40,10,30\nnode 2 distance 20,30,10\n"
+		  "cores 0 0-3\ncores 2 4-7\nnic e node 1 rx 1\ngpu 0 node 1\n", false,
+		  "e", "4", "5", "6", "7", "7", TCPX_PLAN_OFF_NODE },
+		{ "one core of the node", "cores 0 0-3\ncores 1 4\nnic a node 0 rx 1\nnic e node 1 rx 1\n", false,
+		  "e", "", "0", "1-2", "3", "3", TCPX_PLAN_OFF_NODE },
+		{ "one core of each node", "cores 0 0\ncores 1 1\nnic a node 0 rx 1\nnic e node 1 rx 1\n", false,
+		  "e", "", "0", "1", "", "1", TCPX_PLAN_OFF_NODE },
 		{ "isolated", "cores 0 0-7\nnic e node 0 rx 1\nisolated 4-7\n", false, "e",
 		  "", "0", "1-2", "3", "3", TCPX_PLAN_ISOLATED },
 		{ "half of a core", "cores 0 0-3/4-7\nallowed 0-3,5-7\nnic e node 0 rx 1\n", false, "e", "", "0", "1-2,5-6", "3,7", "3", TCPX_PLAN_PARTIAL },
@@ -264,9 +280,9 @@ TEST(options_do_what_they_say)
 	assert_int_equal(tcpx_cpuset_parse("0-3,52,300", &allow), 0);
 	o.allow = &allow;
 	p = a3_high(&o);
+	assert_int_equal(p.group_count, 1); /* node 1 has one core, which cannot send and receive */
 	check_list("allow", &p.groups[0].pool, "0-3");
-	check_list("allow", &p.groups[1].tx, "52");
-	assert_int_equal(p.groups[1].flags, TCPX_PLAN_SHARED | TCPX_PLAN_PARTIAL);
+	assert_int_equal(p.groups[0].flags, TCPX_PLAN_OFF_NODE | TCPX_PLAN_PARTIAL);
 	tcpx_plan_fini(&p);
 }
 
