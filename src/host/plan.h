@@ -85,6 +85,7 @@ struct tcpx_plan_nic {
 	unsigned group;
 	unsigned index;      /* among the NICs of its group                         */
 	unsigned queues_rx, queues_tx;
+	const char *irq_note; /* why its interrupts are not by their queues; static, NULL: they are */
 };
 
 struct tcpx_plan_irq {

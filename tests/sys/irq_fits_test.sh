@@ -104,4 +104,18 @@ same_hash() {
 }
 own=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 ok "one CPU fewer for the planner is the same machine" same_hash "$own"
+
+# a NIC of which no vector can be moved: not "nothing", and done
+base='machine m
+node 0
+cores 0 0-7
+nic eth1 node 0 rx 1 tx 1 driver virtio_net pci 0000:04:00.0
+irq eth1 mgmt at 66 hwirq 0 name virtio1-config'
+machine
+"$tool" irq plan --root "$root" --json "$scratch/plan.json" >"$scratch/plan" || exit 1
+ok "a NIC without a vector of a queue is named" grep "eth1 *left out: no vector of it is known to serve a queue" "$scratch/plan"
+ok "and no plan moves nothing" exits 2 irq apply --dry-run
+ok "which is said" says "no interrupt to move" irq apply --dry-run
+"$tool" irq plan --root "$root" --policy keep --json "$scratch/plan.json" >"$scratch/plan" || exit 1
+ok "unless it is to keep them" exits 0 irq apply --dry-run
 done_testing

@@ -29,7 +29,13 @@ static const struct {
 	{ "virtio", "-config", TCPX_VECTOR_MGMT },
 	{ "virtio", "-control", TCPX_VECTOR_MGMT },
 	{ "idpf", "ailbox", TCPX_VECTOR_MGMT },
+	{ "mana", "mana_q", TCPX_VECTOR_TXRX },
+	{ "mana", "mana_hwc", TCPX_VECTOR_MGMT },
+	{ "vmxnet3", "-event-", TCPX_VECTOR_MGMT },
+	{ "bnx2x", "-fp-", TCPX_VECTOR_TXRX },
 	{ NULL, "TxRx-", TCPX_VECTOR_TXRX },
+	{ NULL, "txrx-", TCPX_VECTOR_TXRX },
+	{ NULL, "rxtx-", TCPX_VECTOR_TXRX },
 	{ NULL, "-rx-", TCPX_VECTOR_RX },
 	{ NULL, "-tx-", TCPX_VECTOR_TX },
 	{ NULL, ":misc", TCPX_VECTOR_MGMT },
@@ -109,14 +115,14 @@ blocks_each_way(const char *driver, const struct tcpx_machine_vector *v, unsigne
 	return (last + 1) % 2 ? 0 : (last + 1) / 2;
 }
 
-/* 1 where channels count from 1. */
+/* 1 where channels count from 1, as on some kernels of mlx5, and where the first vector of tg3 is its link's. */
 static int
 first_channel(const char *driver, const struct tcpx_machine_vector *v, unsigned count)
 {
 	struct tcpx_vecname name;
 	int first = INT_MAX;
 
-	if (strncmp(driver, "mlx5", 4) != 0)
+	if (strncmp(driver, "mlx5", 4) != 0 && strcmp(driver, "tg3") != 0)
 		return 0;
 	for (unsigned i = 0; i < count; i++)
 		if (tcpx_vecname_parse(driver, v[i].name, &name) &&

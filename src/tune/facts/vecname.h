@@ -10,6 +10,10 @@
  *	          mlx5_asyncI
  *	ena       eth1-Tx-Rx-I; ena-mgmnt@pci:BDF
  *	virtio    virtio2-input.I, virtio2-output.I; -config, -control
+ *	mana      mana_qI@pci:BDF; mana_hwc@pci:BDF
+ *	vmxnet3   eth1-rxtx-I; eth1-event-I
+ *	bnx2x     eth1-fp-I
+ *	tg3       eth1-txrx-I, from 1 where the first vector is the link's
  *	idpf, ice, i40e, bnxt_en and others: BASE-TxRx-I, BASE-rx-I, BASE-tx-I; a vector of
  *	          several queues BASE-TxRx-A-B counts as its first
  */

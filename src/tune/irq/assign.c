@@ -100,6 +100,13 @@ serves(const struct tcpx_machine_vector *v)
 				 v->kind == TCPX_VECTOR_TXRX);
 }
 
+/* Whether a vector could serve a queue, though its name does not say which. */
+static bool
+may_serve(const struct tcpx_machine_vector *v)
+{
+	return v->kind == TCPX_VECTOR_UNKNOWN && v->name[0];
+}
+
 static bool
 listed(const struct tcpx_machine *m, unsigned nic)
 {
@@ -117,17 +124,18 @@ pairs(const struct tcpx_machine_nic *nic)
 	return n < QUEUES_MAX ? n : QUEUES_MAX;
 }
 
-/* The rows of @nic at @to, or their number when that is NULL. */
+/* Rows of the vectors of NIC @at for which @serving says yes, in their order, at @to, or their number when that
+ * is NULL. */
 static unsigned
-rows_of(const struct tcpx_machine *m, const struct tcpx_plan *p, unsigned nic,
-	struct tcpx_plan_irq *to)
+rows_that(const struct tcpx_machine *m, unsigned at, unsigned nic,
+	  bool (*serving)(const struct tcpx_machine_vector *v), struct tcpx_plan_irq *to)
 {
-	unsigned at = (unsigned)tcpx_machine_nic_find(m, p->nics[nic].name), count = 0;
+	unsigned count = 0;
 
 	for (unsigned i = 0; i < m->vector_count; i++) {
 		const struct tcpx_machine_vector *v = &m->vectors[i];
 
-		if (v->nic != at || !serves(v))
+		if (v->nic != at || !serving(v))
 			continue;
 		if (to) {
 			to[count] = (struct tcpx_plan_irq){
@@ -135,17 +143,39 @@ rows_of(const struct tcpx_machine *m, const struct tcpx_plan *p, unsigned nic,
 				.queue = v->queue, .movable = v->movable, .cpu = -1,
 			};
 			memcpy(to[count].name, v->name, sizeof(v->name));
+			if (serving == may_serve) {
+				to[count].kind = TCPX_VECTOR_TXRX;
+				to[count].queue = (int)count;
+			}
 		}
 		count++;
 	}
-	if (count || listed(m, at))
+	return count;
+}
+
+/* The rows of @nic at @to, or their number when that is NULL. */
+static unsigned
+rows_of(const struct tcpx_machine *m, struct tcpx_plan *p, unsigned nic, struct tcpx_plan_irq *to)
+{
+	unsigned at = (unsigned)tcpx_machine_nic_find(m, p->nics[nic].name);
+	unsigned count = rows_that(m, at, nic, serves, to);
+
+	if (count)
 		return count;
+	if (listed(m, at)) {
+		count = rows_that(m, at, nic, may_serve, to);
+		p->nics[nic].irq_note = count ? "no name of a vector is known here to say its queue: spread in order"
+					      : "left out: no vector of it is known to serve a queue";
+		return count;
+	}
 	for (; count < pairs(&m->nics[at]); count++)
 		if (to)
 			to[count] = (struct tcpx_plan_irq){
 				.nic = nic, .irq = -1, .hwirq = -1, .kind = TCPX_VECTOR_TXRX,
 				.queue = (int)count, .movable = true, .cpu = -1,
 			};
+	if (!count)
+		p->nics[nic].irq_note = "left out: neither its vectors nor its queues are known";
 	return count;
 }
 

@@ -74,9 +74,10 @@ group_json(const struct tcpx_plan *p, unsigned at, bool why)
 static json_t *
 nic_json(const struct tcpx_plan_nic *nic)
 {
-	return json_pack("{s:o, s:i, s:i, s:i, s:i}", "name", machine_json_text(nic->name), "group",
+	return json_pack("{s:o, s:i, s:i, s:i, s:i, s:s*}", "name", machine_json_text(nic->name), "group",
 			 (int)nic->group, "index", (int)nic->index, "queues_rx",
-			 (int)nic->queues_rx, "queues_tx", (int)nic->queues_tx);
+			 (int)nic->queues_rx, "queues_tx", (int)nic->queues_tx, "irq_note",
+			 nic->irq_note);
 }
 
 static json_t *

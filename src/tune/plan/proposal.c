@@ -167,6 +167,7 @@ print_reasons(const struct tcpx_plan *p, unsigned at)
 static void
 print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
 {
+	const char *note = p->nics[nic].irq_note;
 	struct tcpx_cpuset cpus;
 	unsigned count = 0;
 	char text[512];
@@ -179,8 +180,10 @@ print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
 		}
 	printf("  ");
 	out_plain(stdout, p->nics[nic].name);
-	printf("%*s %3u on %s\n", 15 - (int)strlen(p->nics[nic].name), "", count,
-	       list(&cpus, text, sizeof(text)));
+	printf("%*s ", 15 - (int)strlen(p->nics[nic].name), "");
+	if (count)
+		printf("%3u on %s%s", count, list(&cpus, text, sizeof(text)), note ? "; " : "");
+	printf("%s\n", note ? note : "");
 }
 
 static void
@@ -224,9 +227,9 @@ print_table(const struct tcpx_plan *p, const struct plan_nics *nics, bool explai
 			print_reasons(p, i);
 	}
 	printf("\n%sinterrupts%s\n", tool_paint(stdout, TOOL_BOLD), tool_paint(stdout, TOOL_PLAIN));
-	for (unsigned i = 0; i < p->nic_count && p->irq_count; i++)
+	for (unsigned i = 0; i < p->nic_count && p->options.policy != TCPX_IRQ_KEEP; i++)
 		print_nic_irqs(p, i);
-	if (!p->irq_count)
+	if (p->options.policy == TCPX_IRQ_KEEP)
 		printf("  left as they are\n");
 	if (explain)
 		print_irqs(p);

@@ -191,6 +191,7 @@ read_plan(const struct reading *r, const json_t *root)
 {
 	const json_t *groups = json_object_get(root, "groups"), *irqs = json_object_get(root, "irqs");
 	const json_t *xps = json_object_get(root, "xps"), *schema = json_object_get(root, "schema");
+	const char *policy = json_string_value(json_object_get(json_object_get(root, "options"), "policy"));
 	size_t group_count = json_array_size(groups), count = json_array_size(irqs) +
 							      json_array_size(xps), i;
 	struct planfile *plan = r->plan;
@@ -209,6 +210,7 @@ read_plan(const struct reading *r, const json_t *root)
 	plan->items = calloc(count + 1, sizeof(*plan->items));
 	if (!plan->groups || !plan->items)
 		return tool_fail(TOOL_DENIED, r->command, "no memory for the plan");
+	plan->moves = policy && strcmp(policy, "keep") != 0;
 	rc = read_machine(r, root);
 	json_array_foreach(groups, i, one) {
 		rc = rc ? rc : read_group(r, i, one, &plan->groups[i]);
@@ -256,6 +258,11 @@ planfile_open(const char *command, const char *path, struct planfile *plan)
 {
 	int rc = planfile_load(command, path, plan);
 
+	if (rc == 0 && plan->moves && !plan->irq_count && !plan->left_out) {
+		planfile_fini(plan);
+		return tool_fail(TOOL_USAGE, command, "%s: no interrupt to move: no vector of its NICs is known "
+				 "to serve a queue; tcpx topo --explain lists them", path);
+	}
 	if (rc || !plan->left_out)
 		return rc;
 	if (!plan->irq_count) {

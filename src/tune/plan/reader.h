@@ -38,6 +38,7 @@ struct planfile {
 	unsigned irq_count, xps_count;
 	unsigned left_out;           /* IRQs of null or -1 */
 	char boot_id[40];            /* "": unknown        */
+	bool moves;                  /* its policy puts interrupts somewhere */
 	bool has_hash, has_parts;    /* of the machine that it was made for */
 	uint64_t hash, parts[TCPX_MACHINE_PARTS];
 };
@@ -45,7 +46,7 @@ struct planfile {
 /* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
 int planfile_load(const char *command, const char *path, struct planfile *plan);
 /* The same to move its interrupts: reports those without a number. TOOL_USAGE if that is all
- * of them: moving nothing is no success. */
+ * of them, or if there is none though the policy is not to keep them: moving nothing is no success. */
 int planfile_open(const char *command, const char *path, struct planfile *plan);
 void planfile_fini(struct planfile *plan);
 /*

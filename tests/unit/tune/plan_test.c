@@ -305,6 +305,29 @@ TEST(queues_of_either_kind_are_counted_alone)
 	tcpx_plan_fini(&p);
 }
 
+/* As of atlantic; a NIC whose only vector is for its control; one that nothing is known of. */
+TEST(vectors_of_unknown_queues_are_spread_or_the_nic_is_left_out_by_name)
+{
+	static const char spec[] = "cores 0 0-7\nnic a node 0 rx 4 tx 4 driver atlantic\n"
+		"irq a unknown at 58 name a-2\nirq a unknown at 56 name a-0\nirq a mgmt at 59 name a-link\n"
+		"nic b node 0 rx 1 driver virtio_net\nirq b mgmt at 66 name virtio1-config\n"
+		"nic c node 0\nnic d node 0 rx 2\nirq d unknown at 70\n";
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_plan p;
+
+	p = plan_of(spec, &o);
+	assert_int_equal(p.irq_count, 2);
+	assert_int_equal(p.irqs[0].irq, 56);
+	assert_int_equal(p.irqs[0].cpu, 6);
+	assert_int_equal(p.irqs[1].irq, 58);
+	assert_int_equal(p.irqs[1].cpu, 7);
+	check_has(p.nics[0].irq_note, "spread in order");
+	check_has(p.nics[1].irq_note, "left out: no vector of it is known");
+	check_has(p.nics[2].irq_note, "left out: neither its vectors nor its queues");
+	check_has(p.nics[3].irq_note, "left out: no vector of it is known"); /* it is down: they have no names */
+	tcpx_plan_fini(&p);
+}
+
 TEST(what_cannot_be_planned_is_said_once)
 {
 	static const struct {

@@ -33,6 +33,18 @@ static const struct {
 	{ "virtio_net", "virtio2-output.3", TCPX_VECTOR_TX, 3 },
 	{ "virtio_net", "virtio2-config", TCPX_VECTOR_MGMT, -1 },
 	{ "virtio_net", "virtio2-control", TCPX_VECTOR_MGMT, -1 },
+	{ "mana", "mana_q3@pci:7870:00:00.0", TCPX_VECTOR_TXRX, 3 },
+	{ "mana", "mana_hwc@pci:7870:00:00.0", TCPX_VECTOR_MGMT, -1 },
+	{ "vmxnet3", "ens160-rxtx-2", TCPX_VECTOR_TXRX, 2 },
+	{ "vmxnet3", "ens160-rx-2", TCPX_VECTOR_RX, 2 },
+	{ "vmxnet3", "ens160-event-4", TCPX_VECTOR_MGMT, -1 },
+	{ "bnx2x", "eth0-fp-5", TCPX_VECTOR_TXRX, 5 },
+	{ "bnx2x", "eth0", -1, 0 },
+	{ "tg3", "eth0-txrx-1", TCPX_VECTOR_TXRX, 1 },
+	{ "tg3", "eth0-tx-1", TCPX_VECTOR_TX, 1 },
+	{ "nfp", "nfp-eth0-rxtx-7", TCPX_VECTOR_TXRX, 7 },
+	{ "atlantic", "eth0-3", -1, 0 },
+	{ "ice", "eth0-fp-5", -1, 0 },
 	{ "", "virtio2-input.1", TCPX_VECTOR_RX, 1 },
 	{ "ice", "virtio2-input.1", -1, 0 }, /* a name of another driver's */
 	{ "ena", "mlx5_comp7", -1, 0 },
@@ -99,6 +111,19 @@ TEST(blocks_of_gve_are_split)
 	fill(33, "");
 	tcpx_vectors_map("gve", v, 33);
 	check_gve(TCPX_VECTOR_ORDER);
+}
+
+TEST(queues_of_tg3_count_from_one)
+{
+	fill(4, "eth0-txrx-");
+	strcpy(v[0].name, "eth0");
+	tcpx_vectors_map("tg3", v, 4);
+	check("the link's", "kind", v[0].kind, TCPX_VECTOR_UNKNOWN);
+	for (int i = 1; i < 4; i++)
+		check(v[i].name, "queue", v[i].queue, i - 1);
+	fill(2, "eth0-fp-");
+	tcpx_vectors_map("bnx2x", v, 2);
+	check("another's", "queue", v[0].queue, 0);
 }
 
 TEST(nothing_is_guessed)
