@@ -106,6 +106,59 @@ read_l3_groups(const char *root, struct tcpx_machine_core *cores, unsigned count
 	}
 }
 
+/* Of x86: processors with cores of two kinds have a device for each kind's counters. */
+static bool
+read_atoms(const char *root, struct tcpx_cpuset *small)
+{
+	static const char *const files[] = { "/sys/devices/cpu_atom/cpus", "/sys/devices/cpu_lowpower/cpus" };
+	struct tcpx_maybe_set found;
+
+	tcpx_maybe_list(root, "/sys/devices/cpu_core/cpus", &found);
+	if (found.why || tcpx_cpuset_empty(&found.cpus))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		tcpx_maybe_list(root, files[i], &found);
+		if (!found.why)
+			tcpx_cpuset_or(small, &found.cpus);
+	}
+	return true;
+}
+
+/* Of other processors: the largest core has 1024. */
+static void
+read_capacities(const char *root, const struct tcpx_machine_core *cores, unsigned count,
+		struct tcpx_cpuset *small)
+{
+	long long most = 0, capacity;
+	char path[128];
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < count; i++) {
+			snprintf(path, sizeof(path), TCPX_CPU_DIR "/cpu%u/cpu_capacity", cores[i].cpu[0]);
+			if (tcpx_io_read_number(root, path, &capacity) < 0) {
+				if (!i)
+					return; /* a kernel without them */
+				continue;
+			}
+			if (!pass && capacity > most)
+				most = capacity;
+			if (pass && capacity < most / 5 * 4)
+				tcpx_cpuset_add(small, cores[i].cpu[0]);
+		}
+}
+
+static void
+read_kinds(const char *root, struct tcpx_machine_core *cores, unsigned count)
+{
+	struct tcpx_cpuset small;
+
+	tcpx_cpuset_init(&small);
+	if (!read_atoms(root, &small))
+		read_capacities(root, cores, count, &small);
+	for (unsigned i = 0; i < count; i++)
+		cores[i].small = tcpx_cpuset_has(&small, cores[i].cpu[0]);
+}
+
 int
 tcpx_cores_read(const char *root, const struct tcpx_host_cpus *cpus,
 		struct tcpx_machine_core **out, unsigned *count)
@@ -115,6 +168,7 @@ tcpx_cores_read(const char *root, const struct tcpx_host_cpus *cpus,
 		return -ENOMEM;
 	*count = read_cores(root, cpus, *out);
 	read_l3_groups(root, *out, *count);
+	read_kinds(root, *out, *count);
 	return 0;
 }
 

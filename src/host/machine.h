@@ -31,6 +31,7 @@ struct tcpx_machine_core {
 	int package;       /* -1 unknown; only a topology has it            */
 	int node;          /* id of its node; -1 on a kernel without NUMA   */
 	int l3;            /* of its L3 cache group; -1 unknown             */
+	bool small;        /* beside larger ones: less than 4/5 of their capacity, or an Atom core */
 	uint16_t cpu_count;
 	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* rising                      */
 };

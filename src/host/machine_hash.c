@@ -66,6 +66,8 @@ hash_cpus(const struct tcpx_machine *m)
 			mix_number(&one, core->node);
 			mix_number(&one, l3_group(m, core->l3));
 			mix_number(&one, tcpx_cpuset_has(&m->isolated, core->cpu[k]));
+			if (core->small) /* else a hash is that of earlier versions */
+				mix_number(&one, 1);
 			cpus += one;
 		}
 	}

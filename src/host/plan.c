@@ -55,9 +55,8 @@ wish(int cores, const struct tcpx_plan_group *g, const struct tcpx_plan_options 
 }
 
 static void
-cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
+cut_group(struct tcpx_plan_group *g, int cores, const struct tcpx_plan_options *o)
 {
-	int cores = (int)g->cores;
 	struct cut c = wish(cores, g, o);
 
 	for (int fewer = cores - 1; fewer > 0 && fewer > cores - LOOK_BACK; fewer--)
@@ -69,7 +68,7 @@ cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
 	g->head_cores = (unsigned)c.head;
 	g->tail_cores = (unsigned)c.tail;
 	g->tx_cores = (unsigned)(cores - c.head - c.tail) / 2;
-	g->rx_cores = g->cores - g->head_cores - g->tail_cores - g->tx_cores;
+	g->rx_cores = (unsigned)(cores - c.head - c.tail) - g->tx_cores;
 }
 
 static void
@@ -84,9 +83,14 @@ static void
 fill_group(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool,
 	   const struct tcpx_plan_options *o)
 {
+	struct tcpx_plan_options own = *o;
 	unsigned at = 0;
 
 	g->cores = pool->count;
+	if (pool->small)
+		g->flags |= TCPX_PLAN_SMALL;
+	for (unsigned i = pool->small; i < pool->count; i++)
+		g->flags |= pool->at[i].small ? TCPX_PLAN_ON_SMALL : 0;
 	take(&g->pool, pool, 0, pool->count);
 	if (g->cores == 1) {
 		g->flags |= TCPX_PLAN_SHARED;
@@ -94,7 +98,10 @@ fill_group(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool,
 		g->tx = g->rx = g->pool;
 		return;
 	}
-	cut_group(g, o);
+	if (o->head >= 0)
+		own.head = most(0, o->head - (int)pool->small);
+	cut_group(g, (int)(pool->count - pool->small), &own);
+	g->head_cores += pool->small;
 	take(&g->head, pool, at, g->head_cores);
 	at += g->head_cores;
 	take(&g->tx, pool, at, g->tx_cores);
@@ -102,36 +109,6 @@ fill_group(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool,
 	take(&g->rx, pool, at, g->rx_cores);
 	at += g->rx_cores;
 	take(&g->tail, pool, at, g->tail_cores);
-}
-
-/* ---- cores ---- */
-
-int
-tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
-		   const struct tcpx_cpuset *usable, bool first_threads,
-		   struct tcpx_plan_cores *pool, bool *partial)
-{
-	pool->count = 0;
-	pool->at = calloc(m->core_count ? m->core_count : 1, sizeof(*pool->at));
-	if (!pool->at)
-		return -ENOMEM;
-	for (unsigned i = 0; i < m->core_count; i++) {
-		const struct tcpx_machine_core *from = &m->cores[i];
-		struct tcpx_plan_core *to = &pool->at[pool->count];
-
-		if (!all && from->node != node)
-			continue;
-		to->count = 0;
-		for (unsigned k = 0; k < from->cpu_count; k++)
-			if (tcpx_cpuset_has(usable, from->cpu[k]))
-				to->cpu[to->count++] = from->cpu[k];
-		if (!to->count)
-			continue;
-		*partial |= to->count < from->cpu_count;
-		to->use = first_threads ? 1 : to->count;
-		pool->count++;
-	}
-	return 0;
 }
 
 /* ---- groups ---- */
@@ -186,22 +163,6 @@ join(struct maker *k, struct tcpx_plan_group *g, unsigned nic)
 		g->queues = rx_queues(&k->m->nics[at]);
 }
 
-/* Slice @part of @parts; the first ones have the extra cores. */
-static int
-slice(const struct tcpx_plan_cores *pool, unsigned part, unsigned parts,
-      struct tcpx_plan_cores *out)
-{
-	unsigned each = pool->count / parts, over = pool->count % parts;
-	unsigned from = part * each + (part < over ? part : over);
-
-	out->count = each + (part < over);
-	out->at = malloc(out->count * sizeof(*out->at));
-	if (!out->at)
-		return -ENOMEM;
-	memcpy(out->at, pool->at + from, out->count * sizeof(*out->at));
-	return 0;
-}
-
 static int
 slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_cores *pool,
 	     const unsigned *nics, unsigned count)
@@ -211,7 +172,7 @@ slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_c
 	for (unsigned i = 0; i < count; i++) {
 		struct tcpx_plan_group *g;
 		struct tcpx_plan_cores part;
-		int rc = slice(pool, i, count, &part);
+		int rc = tcpx_plan_slice(pool, i, count, &part);
 
 		if (rc)
 			return rc;
@@ -266,7 +227,7 @@ make_place(struct maker *k, int home, const unsigned *nics, unsigned count)
 	if (rc)
 		return rc;
 	flags |= partial ? TCPX_PLAN_PARTIAL : 0;
-	if (k->p->options.share_nic && pool.count >= 2 * count) {
+	if (k->p->options.share_nic && pool.count - pool.small >= 2 * count) {
 		rc = slice_groups(k, home, flags, &pool, nics, count);
 		free(pool.at);
 		return rc;

@@ -5,7 +5,7 @@
  * The rule is in plan.c, its source in docs/decisions/023-cpu-plan.md.
  *
  * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
- * TX, RX, tail (interrupts). All NICs of a node share one such group, or each has a slice.
+ * TX, RX, tail (interrupts). Small ones beside two large ones are all of the head. All NICs of a node share one such group, or each has a slice.
  * An engine stops here; tune/irq/assign.h adds a CPU for each interrupt to the same struct.
  * Threads: values. Errors: -ENODEV (no NIC, no CPU, no second node: logged), -EINVAL (an
  * option; logged), -ENOMEM.
@@ -54,19 +54,23 @@ enum {
 	TCPX_PLAN_NOT_SLICED = 1 << 4, /* too few cores for a slice each: NICs share        */
 	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
 	TCPX_PLAN_ISOLATED = 1 << 6,   /* isolated CPUs of the node were left out           */
-	TCPX_PLAN_FLAGS = 7            /* their number                                      */
+	TCPX_PLAN_SMALL = 1 << 7,      /* small cores are left to the application           */
+	TCPX_PLAN_ON_SMALL = 1 << 8,   /* small cores send or receive                       */
+	TCPX_PLAN_FLAGS = 9            /* their number                                      */
 };
 
 struct tcpx_plan_core {
 	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* that may be used, rising            */
 	uint8_t count;
 	uint8_t use; /* CPUs that the sets take: count, or 1 with first_threads      */
+	bool small;  /* as of a machine's core */
 };
 
-/* Cores in their order. */
+/* Cores in their order: small ones first, if they are left to the application. */
 struct tcpx_plan_cores {
 	struct tcpx_plan_core *at; /* heap */
 	unsigned count;
+	unsigned small;            /* the first ones; 0: all are dealt out alike */
 };
 
 struct tcpx_plan_group {
@@ -123,9 +127,13 @@ void tcpx_plan_fini(struct tcpx_plan *p);
 
 /* Group of a NIC by its name; NULL: not in the plan. */
 const struct tcpx_plan_group *tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name);
-/* Usable cores of @node (of all nodes: @all), given the CPUs that may be used. -ENOMEM. */
+/* Usable cores of @node (of all nodes: @all), given the CPUs that may be used; small ones first where two others are
+ * left. -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
 				       const struct tcpx_cpuset *usable, bool first_threads,
 				       struct tcpx_plan_cores *out, bool *partial);
+/* Slice @part of @parts, of each kind of cores; the first ones have the extra cores. -ENOMEM. */
+TCPX_MUST_CHECK int tcpx_plan_slice(const struct tcpx_plan_cores *pool, unsigned part,
+				    unsigned parts, struct tcpx_plan_cores *out);
 
 #endif

@@ -16,7 +16,7 @@
 struct reader {
 	struct spec_line l;
 	struct tcpx_machine m;
-	struct tcpx_cpuset offline, allowed;
+	struct tcpx_cpuset offline, small, allowed;
 	bool allowed_given;
 	struct {
 		unsigned count;      /* numbers after "distance"; 0 none */
@@ -234,6 +234,12 @@ read_isolated(struct reader *r)
 }
 
 static int
+read_small(struct reader *r)
+{
+	return read_set(&r->l, "small", &r->small);
+}
+
+static int
 read_allowed(struct reader *r)
 {
 	r->allowed_given = true;
@@ -251,7 +257,7 @@ read_line(struct reader *r)
 		{ "cores", read_cores },    { "nic", read_nic },
 		{ "irq", read_irq },        { "gpu", read_gpu },
 		{ "offline", read_offline }, { "allowed", read_allowed },
-		{ "isolated", read_isolated },
+		{ "isolated", read_isolated }, { "small", read_small },
 	};
 	char *first = tcpx_spec_word(&r->l), *more;
 	int rc;
@@ -263,7 +269,7 @@ read_line(struct reader *r)
 			return more ? tcpx_spec_bad(&r->l, "\"%.40s\" is too much", more) : rc;
 		}
 	return first ? tcpx_spec_bad(&r->l, "\"%.40s\" begins no line: machine, node, cores, nic, irq, "
-				"gpu, offline, allowed, isolated", first) : 0;
+				"gpu, offline, allowed, isolated, small", first) : 0;
 }
 
 static void
@@ -341,6 +347,10 @@ settle(struct reader *r)
 
 	if (rc == 0)
 		rc = check_cpus(r, "isolated", &m->isolated, &m->online);
+	if (rc == 0)
+		rc = check_cpus(r, "small", &r->small, &m->online);
+	for (unsigned i = 0; i < m->core_count; i++)
+		m->cores[i].small = tcpx_cpuset_has(&r->small, m->cores[i].cpu[0]);
 	if (rc == 0 && r->allowed_given)
 		rc = check_cpus(r, "allowed", &r->allowed, &m->online);
 	if (rc)

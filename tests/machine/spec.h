@@ -25,6 +25,7 @@
  *	gpu INDEX [node ID] [pci ADDRESS] [path PATH]
  *	offline LIST                         CPUs that are there and not online
  *	allowed LIST                         CPUs that may be used; without it all online ones
+ *	small LIST                           CPUs of small cores
  *	isolated LIST                        each LIST here rising, "none" for none
  *
  * Without a node, NICs and GPUs have node -1, unknown. Nothing else is accepted; an error

@@ -88,13 +88,16 @@ write_cores(struct tree *t)
 static void
 write_cpus(struct tree *t)
 {
-	struct tcpx_cpuset all, offline;
+	struct tcpx_cpuset all, offline, small, large = t->m->online;
 	bool smt = false;
 
 	tcpx_cpuset_init(&all);
+	tcpx_cpuset_init(&small);
 	for (unsigned i = 0; i < t->m->core_count; i++)
 		for (unsigned k = 0; k < t->m->cores[i].cpu_count; k++) {
 			tcpx_cpuset_add(&all, t->m->cores[i].cpu[k]);
+			if (t->m->cores[i].small)
+				tcpx_cpuset_add(&small, t->m->cores[i].cpu[k]);
 			smt |= k > 0;
 		}
 	if (tcpx_cpuset_empty(&all))
@@ -107,6 +110,11 @@ write_cpus(struct tree *t)
 	tcpx_tree_put_list(t, &t->m->online, CPU "/online");
 	tcpx_tree_put_list(t, &offline, CPU "/offline");
 	tcpx_tree_put_list(t, &t->m->isolated, CPU "/isolated");
+	if (!tcpx_cpuset_empty(&small)) {
+		tcpx_tree_put_list(t, &small, "sys/devices/cpu_atom/cpus");
+		tcpx_cpuset_andnot(&large, &small);
+		tcpx_tree_put_list(t, &large, "sys/devices/cpu_core/cpus");
+	}
 	tcpx_tree_put(t, smt ? "1" : "0", CPU "/smt/active");
 	tcpx_tree_put_mask(t, &t->m->online, "proc/irq/default_smp_affinity");
 	write_cores(t);

@@ -182,6 +182,31 @@ probe_isolated(const struct machine *m, struct check_result *r)
 			      machine_cpu_list(&both, list));
 }
 
+/* The kernel wakes threads and deals out interrupts by load; it does not know that a queue needs a whole core. */
+static void
+probe_kinds(const struct machine *m, struct check_result *r)
+{
+	unsigned small = 0, count = m->facts->core_count;
+	char list[MACHINE_CPU_LIST];
+	struct tcpx_cpuset cpus;
+
+	tcpx_cpuset_init(&cpus);
+	for (unsigned i = 0; i < count; i++) {
+		const struct tcpx_machine_core *core = &m->facts->cores[i];
+
+		small += core->small;
+		for (unsigned k = 0; core->small && k < core->cpu_count; k++)
+			tcpx_cpuset_add(&cpus, core->cpu[k]);
+	}
+	if (!count)
+		check_unknown(r, "no CPU is known");
+	else if (small)
+		check_finding(r, "%u of %u are small: CPUs %s", small, count,
+			      machine_cpu_list(&cpus, list));
+	else
+		check_ok(r, "%u of one kind", count);
+}
+
 static void
 probe_smt(const struct machine *m, struct check_result *r)
 {
@@ -301,6 +326,8 @@ const struct check checks_cpu[] = {
 	  "Plans for whole nodes do not fit: tcpx irq plan --allow, or a wider cpuset." },
 	{ "isolated", CHECK_NOTE, "Are no CPUs isolated?", probe_isolated,
 	  "Threads go there only when pinned: TCPX_CPUS, tcpx pin; tcpx irq plan leaves them out." },
+	{ "core-kinds", CHECK_NOTE, "Are all cores alike?", probe_kinds,
+	  "Keep I/O threads and interrupts off the small ones: TCPX_BIND=plan or TCPX_CPUS; tcpx irq plan does." },
 	{ "smt", CHECK_NOTE, "Is each CPU a core?", probe_smt,
 	  "Count cores when CPUs are dealt out; tcpx irq plan does." },
 	{ "numa-balance", CHECK_WARNING, "Is automatic NUMA balancing off?", probe_balancing,

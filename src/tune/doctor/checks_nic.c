@@ -214,26 +214,48 @@ probe_node(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is chosen");
 }
 
+/* How many GPUs have a NIC at their own switch. */
+static unsigned
+gpus_at_switch(const struct machine *m)
+{
+	unsigned count = 0;
+
+	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
+		enum tcpx_distance distance = TCPX_DISTANCE_UNKNOWN;
+
+		count += machine_nearest(m, &m->facts->gpus[g], &distance) && distance == TCPX_SAME_SWITCH;
+	}
+	return count;
+}
+
+/* A machine without a NIC at any GPU's switch was not made for GPUDirect: that is no finding. */
 static void
 probe_gpus(const struct machine *m, struct check_result *r)
 {
+	unsigned at_switch;
+
 	if (!m->facts->gpu_count) {
 		check_skip(r, "no GPU on the PCI bus");
 		return;
 	}
 	if (!has_nics(m, r))
 		return;
+	at_switch = gpus_at_switch(m);
 	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
 		enum tcpx_distance distance;
 		const struct tcpx_host_nic *nic = machine_nearest(m, &m->facts->gpus[g], &distance);
+		const char *pci = m->facts->gpus[g].place.pci;
 
 		if (distance == TCPX_CROSS_NODE)
-			check_add(r, "GPU %s: the nearest, %s, is on another node",
-				  m->facts->gpus[g].place.pci, nic->name);
+			check_add(r, "GPU %s: the nearest, %s, is on another node", pci, nic->name);
 		else if (distance == TCPX_DISTANCE_UNKNOWN && m->facts->cpus.node_count > 1)
-			check_add(r, "GPU %s: no distance is known", m->facts->gpus[g].place.pci);
+			check_add(r, "GPU %s: no distance is known", pci);
+		else if (distance != TCPX_SAME_SWITCH && at_switch)
+			check_add(r, "GPU %s: no NIC is at its own PCIe switch, as GPUDirect-TCPX needs it; the "
+				  "nearest is %s", pci, nic->name);
 	}
-	check_judge(r, "all %u", m->facts->gpu_count);
+	check_judge(r, "all %u%s", m->facts->gpu_count, at_switch ? "" :
+		    "; none has a NIC at its own PCIe switch, as GPUDirect-TCPX needs it");
 }
 
 /* tcp_rmem and tcp_wmem hold least, initial and greatest. */
@@ -307,8 +329,8 @@ const struct check checks_nic[] = {
 	{ "nic-nodes", CHECK_WARNING, "Is the NUMA node of every NIC known?", probe_node,
 	  "The firmware or hypervisor does not tell; pin the I/O threads by TCPX_CPUS if you "
 	  "know better." },
-	{ "gpu-nics", CHECK_WARNING, "Has every GPU a NIC on its NUMA node?", probe_gpus,
-	  "Choose NICs of both nodes (TCPX_NICS), or use the GPUs next to the chosen ones." },
+	{ "gpu-nics", CHECK_WARNING, "Has every GPU a NIC at its switch, or on its NUMA node?", probe_gpus,
+	  "Choose a NIC next to each GPU (TCPX_NICS), or use the GPUs next to the chosen ones." },
 	{ "buffers", CHECK_WARNING, "May TCP buffers grow to 4 MiB?", probe_buffers,
 	  "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' "
 	  "net.ipv4.tcp_wmem='4096 131072 16777216'." },

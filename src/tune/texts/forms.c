@@ -302,6 +302,8 @@ static const struct {
 	{ "not-sliced", "fewer than 2 cores for each NIC: they share" },
 	{ "shrunk", "fewer cores than were asked for: workers need 2" },
 	{ "isolated", "isolated CPUs were left out" },
+	{ "small", "small cores are left to the application: no queue is served there" },
+	{ "on-small", "fewer than two large cores for each NIC or group may be used: small ones send or receive" },
 };
 
 const char *

@@ -16,6 +16,9 @@
 #define ARP CONF "all/arp_ignore text=1\n" CONF "all/arp_announce text=2\n"
 #define NODES "cpus online=0-7\nnode id=0 cpus=0-3\nnode id=1 cpus=4-7\n"
 #define NIC0 "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=10.0.0.1/24\n"
+#define CPUS0 "cpus online=0-7\nnode id=0 cpus=0-7\n"
+#define SWITCHED "nic name=eth1 at=pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:02.0 node=0 addr=10.0.0.1/24\n" \
+		 "gpu at=pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0 node=0\n"
 #define LO "nic name=lo loopback=1 addr=127.0.0.1/8\n"
 #define IPV4 "file path=proc/sys/net/ipv4/"
 #define KERNEL "file path=proc/sys/kernel/osrelease text="
@@ -57,6 +60,10 @@ static const struct {
 	{ "a NIC a switch", "gpu-nics", "@a3-high", CHECK_OK, "all 8" },
 	{ "GPU far away", "gpu-nics", NODES NIC0 "gpu at=pci0000:80/0000:80:01.0 node=1",
 	  CHECK_FINDING, "GPU 0000:80:01.0: the nearest, eth0, is on another node" },
+	{ "no NIC at one's switch", "gpu-nics", CPUS0 SWITCHED "gpu at=pci0000:00/0000:00:02.0/0000:07:00.0/0000:08:00.0 node=0",
+	  CHECK_FINDING, "GPU 0000:08:00.0: no NIC is at its own PCIe switch, as GPUDirect-TCPX needs it; the nearest is eth1" },
+	{ "none at any", "gpu-nics", CPUS0 NIC0 "gpu at=pci0000:00/0000:00:02.0 node=0", CHECK_OK,
+	  "all 1; none has a NIC at its own PCIe switch" },
 	{ "large buffers", "buffers", "@a3-high", CHECK_OK, "6291456" },
 	{ "small buffers", "buffers", IPV4 "tcp_rmem text=4096 131072 6291456\n" IPV4
 	  "tcp_wmem text=4096 16384 4194303", CHECK_FINDING, "tcp_wmem ends at 4194303" },

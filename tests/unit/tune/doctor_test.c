@@ -126,6 +126,13 @@ static const struct {
 	{ "isolated", CPUS FILE_(SYS_CPU "isolated", ""), OK, "none", NULL },
 	{ "isolated", CPUS FILE_(SYS_CPU "isolated", "6-7"), BAD, "6-7", NULL },
 	{ "isolated", CPUS, WHO, "", NULL },
+	{ "core-kinds", CPUS, OK, "of one kind", NULL },
+	{ "core-kinds", CPUS FILE_("sys/devices/cpu_core/cpus", "0-3") FILE_("sys/devices/cpu_atom/cpus", "4-7"), BAD,
+	  "4 of 8 are small: CPUs 4-7", NULL },
+	{ "core-kinds", CPUS FILE_(SYS_CPU "cpu0/cpu_capacity", "1024") FILE_(SYS_CPU "cpu1/cpu_capacity", "900")
+	  FILE_(SYS_CPU "cpu2/cpu_capacity", "718"), BAD, "1 of 8 are small: CPUs 2", NULL },
+	{ "core-kinds", CPUS FILE_(SYS_CPU "cpu0/cpu_capacity", "446") FILE_(SYS_CPU "cpu1/cpu_capacity", "1024"), BAD,
+	  "1 of 8 are small: CPUs 0", NULL },
 	{ "smt", CPUS FILE_(SYS_CPU "smt/active", "0"), OK, "a CPU is a core", NULL },
 	{ "smt", CPUS FILE_(SYS_CPU "smt/active", "1"), BAD, "half as many cores", NULL },
 	{ "smt", CPUS, WHO, "", NULL },

@@ -11,6 +11,7 @@
  *	 6  slices are disjoint                            15  TX and RX differ by a core at most
  *	 7  one CPU for each interrupt                     16  no isolated CPU
  *	 8  the order of the input does not matter         17  the lint finds no error
+ *	18  small cores neither send nor receive, or a flag says so
  */
 #include "../base/base_test.h"
 
@@ -30,6 +31,7 @@ struct draft {
 	unsigned shift;         /* added to all CPU numbers           */
 	struct tcpx_cpuset out; /* not allowed                        */
 	struct tcpx_cpuset isolated;
+	unsigned small;         /* every so many cores are; 0: none   */
 };
 
 static unsigned
@@ -71,6 +73,7 @@ draft(struct tcpx_rng *rng, struct draft *d)
 	}
 	for (unsigned i = 0; i < d->gpus; i++)
 		d->gpu_node[i] = (int)below(rng, d->nodes);
+	d->small = below(rng, 4) ? 0 : 1 + below(rng, 6);
 	cpus = all_cores(d) * d->threads;
 	if (!below(rng, 3))
 		for (unsigned n = below(rng, 1 + cpus / 2); n--;)
@@ -117,6 +120,7 @@ build(const struct draft *d, bool backwards, struct tcpx_machine *m)
 		unsigned i = backwards ? total - 1 - n : n;
 		struct tcpx_machine_core core = { .cpu_count = (uint16_t)d->threads, .l3 = -1 };
 
+		core.small = d->small && i % d->small == d->small / 2;
 		core.node = i < d->cores[0] ? 0 : i < d->cores[0] + d->cores[1] ? 1 : 2;
 		for (unsigned k = 0; k < d->threads; k++)
 			core.cpu[backwards ? d->threads - 1 - k : k] = (uint16_t)cpu_at(d, i, k);
@@ -267,6 +271,17 @@ check_texts(uint64_t seed, const struct tcpx_plan *p)
 	}
 }
 
+/* 18 */
+static void
+check_kinds(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *p)
+{
+	for (unsigned i = 0; i < m->core_count; i++)
+		for (unsigned g = 0; g < p->group_count && m->cores[i].small; g++)
+			check_random(seed, p->groups[g].flags & TCPX_PLAN_ON_SMALL ||
+				     !(tcpx_cpuset_has(&p->groups[g].tx, m->cores[i].cpu[0]) ||
+				       tcpx_cpuset_has(&p->groups[g].rx, m->cores[i].cpu[0])));
+}
+
 /* 17: what a plan emits has no error by the lint. */
 static void
 check_lint(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *p)
@@ -330,7 +345,8 @@ TEST(every_plan_keeps_its_promises)
 					check_random(seed, p.groups[i].node != p.groups[i - 1].node ||
 						     !tcpx_cpuset_overlap(&p.groups[i].pool,
 									  &p.groups[i - 1].pool));
-			if (n % 4 == 0)
+			check_kinds(seed, &m, &p);
+			if (n % 8 == 1)
 				check_lint(seed, &m, &p);
 			if (n % 8 == 0)
 				check_texts(seed, &p);
