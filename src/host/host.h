@@ -139,11 +139,11 @@ void tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t 
 TCPX_MUST_CHECK int tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count,
 					  const char *selection, struct tcpx_host_nic *out,
 					  unsigned cap, unsigned *count);
-/* tcpx_host_nics_select() for a selection with its source (tcpx_cfg_source()): where a variable of NCCL's leaves none, it costs a
- * warning, and *selection becomes "", the default. */
-TCPX_MUST_CHECK int tcpx_host_nics_by(const struct tcpx_host_nic *all, unsigned all_count, const char **selection,
-				      const char *source, struct tcpx_host_nic *out, unsigned cap,
-				      unsigned *count);
+/* tcpx_host_nics_select() for a selection with its source (tcpx_cfg_source()): where a variable
+ * of NCCL's leaves none, it costs a warning, and *selection becomes "", the default. */
+TCPX_MUST_CHECK int tcpx_host_nics_by(const struct tcpx_host_nic *all, unsigned all_count,
+				      const char **selection, const char *source,
+				      struct tcpx_host_nic *out, unsigned cap, unsigned *count);
 /* The NIC that connections for control arrive at. */
 struct tcpx_host_control {
 	const char *name;    /* an interface, or an address of one: then that alone; "" none */

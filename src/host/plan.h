@@ -5,7 +5,8 @@
  * The rule is in plan.c, its source in docs/decisions/023-cpu-plan.md.
  *
  * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
- * TX, RX, tail (interrupts). Small ones beside two large ones are all of the head. All NICs of a node share one such group, or each has a slice.
+ * TX, RX, tail (interrupts). Small ones beside two large ones are all of the head. All NICs of
+ * a node share one such group, or each has a slice.
  * An engine stops here; tune/irq/assign.h adds a CPU for each interrupt to the same struct.
  * Threads: values. Errors: -ENODEV (no NIC, no CPU, no second node: logged), -EINVAL (an
  * option; logged), -ENOMEM.
