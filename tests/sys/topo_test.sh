@@ -42,6 +42,16 @@ ok "a file that cannot be written is one" exits 2 topo --root "$scratch/a3-high"
 
 tree=$scratch/mlx5
 ok "its NICs are named" says "ens1f1np1" topo --root "$tree"
+ok "its JSON" topo --root "$tree" --json "$scratch/topo.json"
+ok "that of info" "$tool" info --root "$tree" --json "$scratch/info.json"
+# what info says beside it: which NICs are used, and what an engine would do
+same='import json, sys
+of_topo, of_info = (json.load(open(f)) for f in sys.argv[1:])
+for nic in of_info["nics"]["all"]:
+    del nic["used"], nic["why"]
+of_info["nics"] = of_info["nics"]["all"]
+assert of_topo == {k: of_info.get(k) for k in of_topo}'
+ok "info has the same view of it" python3 -c "$same" "$scratch/topo.json" "$scratch/info.json"
 ok "a root that is none is refused" exits 2 topo --root /nowhere/at/all
 ok "a word too many is refused" exits 2 topo eth0
 

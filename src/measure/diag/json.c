@@ -11,9 +11,9 @@
 #include "measure/diag/diag.h"
 #include "tool/envlist.h"
 #include "tool/json_file.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 #include "tune/plan/irq_count.h"
-#include "tune/info/machine.h"
 
 extern char **environ;
 
@@ -136,7 +136,7 @@ nic_json(const struct diag *d, const struct tcpx_topo_nic *t, const struct tcpx_
 	const char *why = place < 0 ? "the NIC is gone" : d->after.stats[place].why;
 	json_t *nic = json_pack(
 		"{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s?}", "name",
-		machine_json_text(name), "driver", machine_json_text(t->nic->driver), "node",
+		out_json(name), "driver", out_json(t->nic->driver), "node",
 		t->nic->place.numa < 0 ? json_null() : json_integer(t->nic->place.numa), "vectors",
 		(int)t->vector_count, "default_affinity", affinity_json(&d->before, name),
 		"affinity_after", affinity_json(&d->after, name), "observed_cpus",
@@ -183,14 +183,14 @@ metrics_json(const struct diag_metrics *m)
 		const struct diag_point *p = &m->at[i];
 
 		json_array_append_new(points, json_pack(
-			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "label", machine_json_text(p->label),
+			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "label", out_json(p->label),
 			"size", count_or_null(p->size), "iters", count_or_null(p->iters), "time_us",
 			real_or_null(p->time_us), "algbw_GBps", real_or_null(p->algbw_GBps),
 			"busbw_GBps", real_or_null(p->busbw_GBps), "wrong",
 			real_or_null(p->wrong)));
 	}
 	return json_pack("{s:s?, s:o, s:o, s:o, s:o}", "kind", diag_kind_name(m->kind), "operation",
-			 *m->operation ? machine_json_text(m->operation)
+			 *m->operation ? out_json(m->operation)
 			 : m->kind == DIAG_P2P ? json_string("p2p") : json_null(), "avg_busbw_GBps",
 			 real_or_null(m->avg_busbw_GBps), "window", count_or_null(m->window),
 			 "points", points);
@@ -204,7 +204,7 @@ add_variable(void *arg, const char *name, const char *value)
 	char *clean = strdup(name);
 
 	if (clean)
-		json_object_set_new(arg, clean, machine_json_text(value));
+		json_object_set_new(arg, clean, out_json(value));
 	free(clean);
 }
 
@@ -214,7 +214,7 @@ command_json(char *const *words)
 	json_t *json = json_array();
 
 	for (; *words; words++)
-		json_array_append_new(json, machine_json_text(*words));
+		json_array_append_new(json, out_json(*words));
 	return json;
 }
 
@@ -262,8 +262,8 @@ manager_json(const struct diag *d)
 	for (unsigned i = 0; i < d->process_count; i++)
 		json_array_append_new(list, json_pack(
 			"{s:I, s:o, s:o}", "pid", (json_int_t)d->process[i].pid, "name",
-			machine_json_text(d->process[i].name), "command",
-			machine_json_text(d->process[i].command)));
+			out_json(d->process[i].name), "command",
+			out_json(d->process[i].command)));
 	return json_pack("{s:o, s:s?}", "processes", list, "journal_why",
 			 *d->journal_why ? d->journal_why : NULL);
 }
@@ -275,10 +275,10 @@ add_machine(const struct diag *d, json_t *root)
 	char host[72] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	json_object_set_new(root, "host", machine_json_text(host));
-	json_object_set_new(root, "kernel", machine_json_text(
+	json_object_set_new(root, "host", out_json(host));
+	json_object_set_new(root, "kernel", out_json(
 		d->root ? d->before.topo->kernel : uname(&uts) == 0 ? uts.release : ""));
-	json_object_set_new(root, "boot_id", machine_json_text(d->before.topo->boot_id));
+	json_object_set_new(root, "boot_id", out_json(d->before.topo->boot_id));
 	json_object_set_new(root, "cpu_count", json_integer(d->before.topo->facts.cpus.count));
 }
 

@@ -12,6 +12,7 @@
 #include "tune/doctor/explain.h"
 #include "tool/opt.h"
 #include "tool/json_file.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static void
@@ -30,7 +31,7 @@ result_json(const struct check *check, const struct check_result *r)
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "id", check->id, "severity",
 			 check_severity_name(check->severity), "question", check->question,
 			 "status", check_status_name(r->status), "evidence",
-			 machine_json_text(r->evidence), "remedy",
+			 out_json(r->evidence), "remedy",
 			 r->status == CHECK_FINDING ? json_string(check->remedy) : json_null());
 }
 
@@ -77,7 +78,7 @@ examine(const struct machine *m, const struct args *a)
 		doctor_print_all(stdout, results, a->all);
 	free(results);
 	root = json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "version",
-			 tcpx_version(), "root", machine_json_text(m->root), "checks", list,
+			 tcpx_version(), "root", out_json(m->root), "checks", list,
 			 "ok", (int)t.status[CHECK_OK], "findings", (int)t.status[CHECK_FINDING],
 			 "errors", (int)t.severity[CHECK_ERROR], "warnings",
 			 (int)t.severity[CHECK_WARNING], "notes", (int)t.severity[CHECK_NOTE],

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tune/info/machine.h"
+#include "tool/out_text.h"
 
 const char *
 env_level_name(enum env_level level)
@@ -47,7 +48,7 @@ env_lint_json(const struct env_lint *lint)
 
 		json_array_append_new(findings, json_pack(
 			"{s:s, s:s, s:o, s:o}", "level", env_level_name(f->level), "id", f->id,
-			"name", machine_json_text(f->name), "text", machine_json_text(f->text)));
+			"name", out_json(f->name), "text", out_json(f->text)));
 	}
 	return json_pack("{s:o, s:i, s:i, s:i}", "findings", findings, "errors",
 			 (int)lint->of[ENV_ERROR], "warnings", (int)lint->of[ENV_WARNING], "notes",

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "host/plan.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 #include "tune/info/nccl_plugin.h"
 #include "tune/texts/forms.h"
@@ -258,7 +259,7 @@ env_json(const struct env_set *set)
 	json_t *values = json_object(), *why = json_object();
 
 	for (unsigned i = 0; i < set->count; i++) {
-		json_object_set_new(values, set->var[i].name, machine_json_text(set->var[i].value));
+		json_object_set_new(values, set->var[i].name, out_json(set->var[i].value));
 		json_object_set_new(why, set->var[i].name, json_string(set->var[i].why));
 	}
 	return json_pack("{s:o, s:o, s:o}", "variables", values, "why", why, "left_out",

@@ -14,16 +14,7 @@
 #include "tool/out_text.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
-
-#define NIC_COLUMNS "%9s %6s %7s %4s %-12s %s" /* speed, MTU, queues, node, driver, PCI */
-#define NIC_INDENT  7                          /* of a NIC's second line: below its name */
-
-static void
-print_title(const char *title)
-{
-	printf("\n%s%s%s\n", tool_paint(stdout, TOOL_BOLD), title,
-	       tool_paint(stdout, TOOL_PLAIN));
-}
+#include "tune/topo/view.h"
 
 static void
 print_providers(const struct machine *m)
@@ -35,25 +26,6 @@ print_providers(const struct machine *m)
 	for (words++; *words; words++) /* the first is auto */
 		printf(" %s%s", *words, strcmp(*words, in_use) ? "" : " (in use)");
 	putchar('\n');
-}
-
-/* "10 Gb/s", or "-". */
-static const char *
-speed_text(uint32_t mbps, char *buf, size_t cap)
-{
-	if (mbps == 0)
-		return "-";
-	snprintf(buf, cap, mbps % 1000 ? "%.1f Gb/s" : "%.0f Gb/s", mbps / 1e3);
-	return buf;
-}
-
-static const char *
-node_text(const struct tcpx_host_place *place, char *buf, size_t cap)
-{
-	if (place->numa < 0)
-		return "-";
-	snprintf(buf, cap, "%d", place->numa);
-	return buf;
 }
 
 /* "10.0.0.2/24, fd00::2/64", the one to use first. */
@@ -75,23 +47,12 @@ list_addresses(const struct tcpx_host_nic *nic, char *buf, size_t cap)
 static void
 print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 {
-	char addrs[TCPX_HOST_ADDRESSES * TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32] = "-",
-	     mtu[16] = "-";
+	char addrs[TCPX_HOST_ADDRESSES * TCPX_HOST_ADDR_TEXT];
 	bool used;
 	const char *why = machine_nic_why(m, nic, &used);
 
 	list_addresses(nic, addrs, sizeof(addrs));
-	if (nic->queues_rx || nic->queues_tx)
-		snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
-	if (nic->mtu)
-		snprintf(mtu, sizeof(mtu), "%u", nic->mtu);
-	printf("  %s%-4s%s ", tool_paint(stdout, used ? TOOL_GREEN : TOOL_DIM), used ? "yes" : "no",
-	       tool_paint(stdout, TOOL_PLAIN));
-	out_plain(stdout, nic->ifname);
-	printf("%*s " NIC_COLUMNS "\n", 15 - (int)strlen(nic->ifname), "",
-	       speed_text(nic->speed_mbps, speed, sizeof(speed)), mtu, queues,
-	       node_text(&nic->place, node, sizeof(node)), *nic->driver ? nic->driver : "-",
-	       *nic->place.pci ? nic->place.pci : "-");
+	topo_print_nic(stdout, nic, used ? "yes" : "no", used);
 	printf("%*s", NIC_INDENT, "");
 	out_wrapf(stdout, NIC_INDENT, "%s%s%s", addrs, *addrs ? ": " : "", why);
 }
@@ -99,7 +60,7 @@ print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 static void
 print_nics(const struct machine *m)
 {
-	print_title("NICs");
+	topo_print_title(stdout, "NICs");
 	printf("  selection \"");
 	out_plain(stdout, m->selection);
 	printf("\"%s\n", *m->selection ? "" : ": the default, all that fit");
@@ -107,8 +68,7 @@ print_nics(const struct machine *m)
 		printf("  control arrives at %s, too (%s)\n", m->control.name,
 		       tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
 	if (m->facts->nic_count)
-		printf("  %-4s %-15s " NIC_COLUMNS "\n", "used", "name", "speed", "MTU", "rx/tx",
-		       "node", "driver", "PCI");
+		topo_print_nic_head(stdout, "used");
 	for (unsigned i = 0; i < m->facts->nic_count; i++)
 		print_nic(m, &m->facts->nics[i]);
 	for (unsigned i = 0; i < m->nic_count; i++)
@@ -117,47 +77,6 @@ print_nics(const struct machine *m)
 			       m->nics[i].ifname, m->nics[i].why);
 	if (!m->nic_count)
 		printf("  none to use: see above for why\n");
-}
-
-static void
-print_cpus(const struct machine *m)
-{
-	char list[MACHINE_CPU_LIST];
-
-	print_title("CPUs");
-	if (!m->facts->cpus.count) {
-		printf("  unknown\n");
-		return;
-	}
-	printf("  %-10s %4u  %s\n", "online", m->facts->cpus.count,
-	       machine_cpu_list(&m->facts->cpus.online, list));
-	printf("  %-10s %4u  %s\n", "allowed", m->facts->cpus.allowed_count,
-	       machine_cpu_list(&m->facts->cpus.allowed, list));
-	for (unsigned i = 0; i < m->facts->cpus.node_count; i++)
-		printf("  node %-5d %4u  %s\n", m->facts->cpus.node[i].id,
-		       tcpx_cpuset_count(&m->facts->cpus.node[i].cpus),
-		       machine_cpu_list(&m->facts->cpus.node[i].cpus, list));
-}
-
-static void
-print_gpus(const struct machine *m)
-{
-	print_title("GPUs");
-	if (!m->facts->gpu_count)
-		printf("  none on the PCI bus\n");
-	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
-		const struct tcpx_host_gpu *gpu = &m->facts->gpus[g];
-		char node[16], nics[TCPX_HOST_NICS * 48] = "";
-		size_t at = 0;
-
-		for (unsigned i = 0; i < m->nic_count && at < sizeof(nics); i++)
-			at += (size_t)snprintf(nics + at, sizeof(nics) - at, "%s %s %s",
-				i ? "," : "", m->nics[i].name,
-				tcpx_host_distance_name(tcpx_host_distance(&m->nics[i], gpu)));
-		printf("  %-2u ", g);
-		out_wrapf(stdout, 5, "%s, node %s:%s", gpu->place.pci,
-			  node_text(&gpu->place, node, sizeof(node)), *nics ? nics : " no NICs");
-	}
 }
 
 /* The driver's view, in the order of cuda:N. */
@@ -185,7 +104,7 @@ print_sending(const struct machine *m, const struct machine_driver *d)
 	struct machine_lend lend = machine_lend_read(m);
 	char max[OUT_QUANTITY], soft[OUT_QUANTITY], splice[160] = "";
 
-	print_title("GPU memory");
+	topo_print_title(stdout, "GPU memory");
 	printf("  %-9s %s (TCPX_UNPACK_IMPL is %s)\n", "unpack",
 	       d->gpus ? "kernel, d2d, host" : "none is possible without a driver",
 	       m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_UNPACK_IMPL) : "refused");
@@ -205,7 +124,7 @@ print_defaults(const struct machine *m)
 {
 	struct machine_default planned[MACHINE_DEFAULTS];
 
-	print_title("Defaults");
+	topo_print_title(stdout, "Defaults");
 	if (!m->plan.threads) {
 		printf("  unknown without CPUs\n");
 		return;
@@ -256,21 +175,22 @@ static void
 print_machine(const struct machine *m, const struct machine_plugin *plugin)
 {
 	struct machine_driver driver;
-	char kernel[128];
 
 	printf("%-10s %s\n", "tcpx", tcpx_version());
 	print_providers(m);
-	printf("%-10s %s\n", "kernel", machine_kernel(m, kernel, sizeof(kernel)));
+	printf("%-10s ", "kernel");
+	out_plain(stdout, *m->topo->kernel ? m->topo->kernel : "not known");
+	putchar('\n');
 	if (!m->here)
 		printf("%-10s %s\n", "root", m->root);
 	print_nics(m);
-	print_cpus(m);
-	print_gpus(m);
+	topo_print_cpus(stdout, m->topo, false);
+	topo_print_gpus(stdout, m->topo);
 	machine_driver_open(m, &driver);
 	print_driver(&driver);
 	print_sending(m, &driver);
 	machine_driver_close(&driver);
-	print_title("NCCL net plugin");
+	topo_print_title(stdout, "NCCL net plugin");
 	machine_plugin_print(plugin);
 	print_defaults(m);
 }

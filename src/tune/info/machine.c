@@ -235,14 +235,6 @@ machine_provider(const struct machine *m)
 }
 
 const char *
-machine_kernel(const struct machine *m, char *buf, size_t cap)
-{
-	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", buf, cap) <= 0)
-		snprintf(buf, cap, "unknown");
-	return buf;
-}
-
-const char *
 machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST])
 {
 	if (tcpx_cpuset_format(set, buf, MACHINE_CPU_LIST) >= MACHINE_CPU_LIST)

@@ -81,15 +81,12 @@ struct machine_default {
 
 void machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEFAULTS]);
 
-/* These write into buf and return it, or a static text. */
 /* The provider that an engine would choose, before a trial: "sock"; "" without settings. */
 const char *machine_provider(const struct machine *m);
-const char *machine_kernel(const struct machine *m, char *buf, size_t cap);
+/* Writes into @buf and returns it, or a static text. */
 const char *machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST]);
 
 /* All facts as JSON; NULL: no memory. */
 json_t *machine_json(const struct machine *m);
-/* A JSON string of any bytes. */
-json_t *machine_json_text(const char *text);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 /* Why the driver could not be opened, for people. */
@@ -58,11 +59,11 @@ machine_driver_json(const struct machine_driver *d)
 	for (unsigned i = 0; i < d->count; i++)
 		json_array_append_new(gpus, json_pack(
 			"{s:i, s:o, s:s, s:I}", "gpu", d->gpu[i].gpu, "name",
-			machine_json_text(d->gpu[i].name), "pci", d->gpu[i].pci, "memory_bytes",
+			out_json(d->gpu[i].name), "pci", d->gpu[i].pci, "memory_bytes",
 			(json_int_t)d->gpu[i].memory_bytes));
 	return json_pack("{s:o, s:o, s:o}", "version",
 			 d->version ? json_integer(d->version) : json_null(), "missing",
-			 d->gpus ? json_null() : machine_json_text(d->why), "gpus", gpus);
+			 d->gpus ? json_null() : out_json(d->why), "gpus", gpus);
 }
 
 static bool

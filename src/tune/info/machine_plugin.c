@@ -120,14 +120,14 @@ machine_plugin_json(const struct machine_plugin *p)
 	for (unsigned i = 0; i < p->count && i < MACHINE_PLUGIN_DEVICES; i++)
 		json_array_append_new(devices, json_pack(
 			"{s:i, s:o, s:o, s:I, s:b, s:b, s:b}", "dev", (int)i, "name",
-			machine_json_text(p->device[i].name), "pci",
-			machine_json_text(p->device[i].pci), "speed_mbps",
+			out_json(p->device[i].name), "pci",
+			out_json(p->device[i].pci), "speed_mbps",
 			(json_int_t)p->device[i].speed_mbps, "host", p->device[i].host, "gpu",
 			p->device[i].gpu, "unpack", p->device[i].unpack));
 	return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o}", "missing",
-			 p->found ? json_null() : machine_json_text(p->why), "name",
-			 p->found ? machine_json_text(p->name) : json_null(), "path",
-			 p->found ? machine_json_text(p->path) : json_null(), "abi",
+			 p->found ? json_null() : out_json(p->why), "name",
+			 p->found ? out_json(p->name) : json_null(), "path",
+			 p->found ? out_json(p->path) : json_null(), "abi",
 			 p->found ? json_integer(p->abi) : json_null(), "device_count",
 			 (int)p->count, "devices", devices);
 }

@@ -68,7 +68,7 @@ pin_json(const struct tcpx_pin *pin)
 	char requested[MACHINE_CPU_LIST], granted[MACHINE_CPU_LIST], missing[MACHINE_CPU_LIST];
 
 	return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o}", "tid", pin->tid, "name",
-			 machine_json_text(pin->name),
+			 out_json(pin->name),
 			 "requested", machine_cpu_list(&pin->requested, requested),
 			 "granted", machine_cpu_list(&pin->granted, granted),
 			 "missing", machine_cpu_list(&pin->missing, missing),

@@ -62,8 +62,8 @@ lint_json(const struct tcpx_lint *lint)
 		json_array_append_new(findings, json_pack(
 			"{s:s, s:s, s:s, s:o, s:o}", "level", tcpx_lint_level_name(f->level), "id",
 			f->id, "where", f->where, "nic",
-			*f->nic ? machine_json_text(f->nic) : json_null(), "text",
-			machine_json_text(f->text)));
+			*f->nic ? out_json(f->nic) : json_null(), "text",
+			out_json(f->text)));
 	}
 	return json_pack("{s:i, s:i, s:i, s:i, s:o}", "schema", 1, "errors",
 			 (int)lint->of[TCPX_LINT_ERROR], "warnings",

@@ -8,6 +8,7 @@
 #include "tcpx/tcpx.h"
 #include "tune/info/machine.h"
 #include "tool/json_file.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static const struct tcpx_host_node *
@@ -120,15 +121,15 @@ row_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 {
 	const struct tcpx_snap_vector *v = row->vector;
 	json_t *json = json_pack("{s:o, s:o, s:s, s:I, s:o}", "label",
-				 machine_json_text(row->label), "name",
-				 machine_json_text(row->names), "state",
+				 out_json(row->label), "name",
+				 out_json(row->names), "state",
 				 tcpx_irqdiff_state_name(row->state), "total",
 				 (json_int_t)row->total, "cpus", counts_json(diff, row));
 
 	if (v)
 		json_object_update_new(json, json_pack(
 			"{s:o, s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "nic",
-			machine_json_text(row->of->nics[v->nic].name), "kind",
+			out_json(row->of->nics[v->nic].name), "kind",
 			tcpx_vector_kind_name(v->kind), "queue",
 			v->queue < 0 ? json_null() : json_integer(v->queue), "map_source",
 			tcpx_vector_source_name(v->source), "on_node",

@@ -9,7 +9,6 @@
 #include "tool/out_text.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
-#include "tune/topo/view.h"
 
 #define NAME "tcpx irq diff"
 
@@ -107,7 +106,8 @@ static void
 print_queue(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 {
 	const struct tcpx_snap_vector *v = row->vector;
-	char queue[16] = "-", cpu[32] = "-", a_second[24], *list = topo_list(&v->effective);
+	char queue[16] = "-", cpu[32] = "-", a_second[24];
+	char *list = tool_cpu_list(&v->effective);
 
 	if (v->queue >= 0)
 		snprintf(queue, sizeof(queue), "%d", v->queue);
@@ -115,7 +115,7 @@ print_queue(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_
 	fprintf(f, "%-15s %-7s %5s %6ld %12llu %12s %-12s %-10s %s%s\n",
 		row->of->nics[v->nic].name, tcpx_vector_kind_name(v->kind), queue, row->irq,
 		(unsigned long long)row->total, rate(row->total, diff->seconds, a_second), cpu,
-		v->effective_known && list ? list : "-",
+		v->effective_known && *list ? list : "-",
 		row->state == TCPX_IRQ_SAME ? "" : tcpx_irqdiff_state_name(row->state),
 		row->moved ? " moved" : "");
 	free(list);

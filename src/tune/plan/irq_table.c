@@ -172,7 +172,7 @@ irq_table_json(const struct tcpx_aff_item *items, unsigned count, enum irq_table
 		json_t *one = json_pack("{s:s, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "kind",
 					xps ? "xps" : "irq", xps ? "queue" : "irq",
 					(int)item->number, xps ? "nic" : "name",
-					machine_json_text(item->name), "state",
+					out_json(item->name), "state",
 					tcpx_aff_state_name(item->state), "before",
 					set_json(&item->old), "effective_before",
 					set_json(&item->old_eff), "planned", set_json(&item->want),

@@ -9,6 +9,7 @@
 #include "tune/info/machine.h"
 #include "tune/texts/forms.h"
 #include "tool/json_file.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static json_t *
@@ -54,7 +55,7 @@ group_json(const struct tcpx_plan *p, unsigned at, bool why)
 			json_array_append_new(flags, json_string(tcpx_plan_flag_name(bit)));
 	for (unsigned i = 0; i < p->nic_count; i++)
 		if (p->nics[i].group == at)
-			json_array_append_new(nics, machine_json_text(p->nics[i].name));
+			json_array_append_new(nics, out_json(p->nics[i].name));
 	json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i}, s:o, s:o, s:o, s:o, "
 			 "s:o, s:o, s:o}", "node", number_json(g->node), "gpus",
 			 (int)g->gpus, "queues", (int)g->queues, "cores", (int)g->cores,
@@ -74,7 +75,7 @@ group_json(const struct tcpx_plan *p, unsigned at, bool why)
 static json_t *
 nic_json(const struct tcpx_plan_nic *nic)
 {
-	return json_pack("{s:o, s:i, s:i, s:i, s:i, s:s*}", "name", machine_json_text(nic->name), "group",
+	return json_pack("{s:o, s:i, s:i, s:i, s:i, s:s*}", "name", out_json(nic->name), "group",
 			 (int)nic->group, "index", (int)nic->index, "queues_rx",
 			 (int)nic->queues_rx, "queues_tx", (int)nic->queues_tx, "irq_note",
 			 nic->irq_note);
@@ -87,9 +88,9 @@ irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 	json_t *json;
 
 	json = json_pack("{s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:i}", "nic",
-			 machine_json_text(p->nics[irq->nic].name), "irq", number_json(irq->irq),
+			 out_json(p->nics[irq->nic].name), "irq", number_json(irq->irq),
 			 "hwirq", number_json(irq->hwirq), "kind", tcpx_vector_kind_name(irq->kind),
-			 "queue", irq->queue, "name", machine_json_text(irq->name), "movable",
+			 "queue", irq->queue, "name", out_json(irq->name), "movable",
 			 irq->movable, "cpu", irq->cpu);
 	tcpx_plan_explain_irq(p, irq, text, sizeof(text));
 	if (why)
@@ -111,7 +112,7 @@ xps_json(const struct tcpx_plan *p)
 			tcpx_plan_xps(p, nic, q, &cpus);
 			if (!tcpx_cpuset_empty(&cpus))
 				json_array_append_new(list, json_pack("{s:o, s:i, s:o}", "nic",
-					machine_json_text(nic->name), "queue", (int)q, "cpus",
+					out_json(nic->name), "queue", (int)q, "cpus",
 					tool_json_cpus(&cpus)));
 		}
 	}
@@ -123,7 +124,7 @@ static json_t *
 bindings_json(const struct tcpx_plan *p, bool rx)
 {
 	char *text = NULL;
-	json_t *json = tcpx_plan_bindings(p, rx, &text) ? json_null() : machine_json_text(text);
+	json_t *json = tcpx_plan_bindings(p, rx, &text) ? json_null() : out_json(text);
 
 	free(text);
 	return json;
@@ -164,8 +165,8 @@ plan_json(const struct tcpx_plan *p, bool why)
 	for (unsigned i = 0; i < p->irq_count; i++)
 		json_array_append_new(irqs, irq_json(p, &p->irqs[i], why));
 	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s}",
-			 "schema", PLAN_SCHEMA, "machine", machine_json_text(p->machine), "boot_id",
-			 *p->boot_id ? machine_json_text(p->boot_id) : json_null(), "topo_hash",
+			 "schema", PLAN_SCHEMA, "machine", out_json(p->machine), "boot_id",
+			 *p->boot_id ? out_json(p->boot_id) : json_null(), "topo_hash",
 			 hash_json(p->hash), "topo_parts", parts_json(p), "options",
 			 options_json(&p->options), "groups", groups, "nics", nics, "irqs", irqs,
 			 "xps", xps_json(p), "bindings", "tx", bindings_json(p, false), "rx",

@@ -38,13 +38,13 @@ cmd_topo(int argc, char **argv)
 		{ 'j', "json", "FILE", "all of it as JSON; - is stdout", OPT_TEXT(json) },
 		{ 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR",
 		  OPT_TEXT(root) },
-		{ 'e', "explain", NULL, "each vector with how its queue is known, each setting, "
-		  "and why something is not known", OPT_FLAG(explain) },
+		{ 'e', "explain", NULL, "each vector with how its queue is known, each "
+		  "setting, and why something is not known", OPT_FLAG(explain) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS]",
-		"Shows a machine's nodes and cores, its NICs with their queues, interrupts and "
-		"settings, its GPUs, and which NIC is near to which GPU. Changes nothing.",
+		"Shows a machine's nodes and cores, its NICs with their queues, interrupts "
+		"and settings, its GPUs, and which NIC is near to which GPU. Changes nothing.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx topo\n"
 		"  tcpx topo --explain\n"

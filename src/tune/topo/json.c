@@ -4,23 +4,10 @@
 #include <string.h>
 
 #include "tcpx/tcpx.h"
-#include "tune/info/machine.h"
 #include "tool/json_file.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 #include "tune/topo/view.h"
-
-char *
-topo_list(const struct tcpx_cpuset *set)
-{
-	size_t len = tcpx_cpuset_format(set, NULL, 0);
-	char *list = malloc(len + 8);
-
-	if (list && len)
-		tcpx_cpuset_format(set, list, len + 1);
-	else if (list)
-		strcpy(list, "none");
-	return list;
-}
 
 static void
 put_why(json_t *to, const char *key, const char *why)
@@ -64,7 +51,7 @@ static void
 put_text(json_t *to, const char *key, const char *text, const char *why)
 {
 	if (*text)
-		json_object_set_new(to, key, machine_json_text(text));
+		json_object_set_new(to, key, out_json(text));
 	else
 		put_why(to, key, why);
 }
@@ -111,11 +98,14 @@ node_json(const struct tcpx_topo *topo, unsigned i)
 static json_t *
 cpus_json(const struct tcpx_topo *topo)
 {
+	const struct tcpx_host_cpus *cpus = &topo->facts.cpus;
 	json_t *json = json_object();
 
-	if (topo->facts.cpus.count) {
-		json_object_set_new(json, "online", tool_json_cpus(&topo->facts.cpus.online));
-		json_object_set_new(json, "allowed", tool_json_cpus(&topo->facts.cpus.allowed));
+	json_object_set_new(json, "count", json_integer(cpus->count));
+	json_object_set_new(json, "allowed_count", json_integer(cpus->allowed_count));
+	if (cpus->count) {
+		json_object_set_new(json, "online", tool_json_cpus(&cpus->online));
+		json_object_set_new(json, "allowed", tool_json_cpus(&cpus->allowed));
 	} else {
 		put_why(json, "online", "no file tells");
 		put_why(json, "allowed", "no file tells");
@@ -164,7 +154,8 @@ vector_json(const struct tcpx_nic_vector *v)
 	json_object_set_new(json, "kind", json_string(tcpx_vector_kind_name(v->v.kind)));
 	put_id(json, "queue", v->v.queue, v->v.kind == TCPX_VECTOR_MGMT
 	       ? "it serves no queue" : "nothing tells");
-	json_object_set_new(json, "map_source", json_string(tcpx_vector_source_name(v->v.source)));
+	json_object_set_new(json, "map_source",
+			    json_string(tcpx_vector_source_name(v->v.source)));
 	json_object_set_new(json, "movable", json_boolean(v->v.movable));
 	put_set(json, "requested", &v->requested);
 	put_set(json, "effective", &v->effective);
@@ -199,15 +190,31 @@ counts_json(const struct tcpx_topo_nic *nic)
 }
 
 static json_t *
+addresses_json(const struct tcpx_host_nic *nic)
+{
+	json_t *json = json_array();
+
+	for (unsigned i = 0; i < nic->addr_count; i++) {
+		char addr[TCPX_HOST_ADDR_TEXT];
+
+		tcpx_host_addr_format(&nic->addrs[i], addr, sizeof(addr));
+		json_array_append_new(json, json_string(addr));
+	}
+	return json;
+}
+
+static json_t *
 nic_json(const struct tcpx_topo_nic *nic)
 {
 	json_t *json = json_object(), *vectors = json_array(), *queues = json_array();
 	const struct tcpx_host_place *place = &nic->nic->place;
 
-	json_object_set_new(json, "name", machine_json_text(nic->nic->ifname));
+	json_object_set_new(json, "name", out_json(nic->nic->ifname));
 	put_id(json, "ifindex", nic->ifindex ? (long long)nic->ifindex : -1, "no file tells");
 	json_object_set_new(json, "up", json_boolean(nic->nic->up));
 	json_object_set_new(json, "hardware", json_boolean(nic->nic->hardware));
+	json_object_set_new(json, "loopback", json_boolean(nic->nic->loopback));
+	json_object_set_new(json, "addresses", addresses_json(nic->nic));
 	put_text(json, "driver", nic->nic->driver, "no device stands behind it");
 	put_text(json, "pci_driver", nic->pci_driver, "its device is not on a PCI bus");
 	put_text(json, "pci", place->pci, "its device is not on a PCI bus");
@@ -222,6 +229,7 @@ nic_json(const struct tcpx_topo_nic *nic)
 		json_object_set_new(json, "local_cpus", tool_json_cpus(&place->local_cpus));
 	put_id(json, "speed_mbps", nic->nic->speed_mbps ? (long long)nic->nic->speed_mbps : -1,
 	       "the driver does not tell");
+	put_id(json, "mtu", nic->nic->mtu ? (long long)nic->nic->mtu : -1, "no file tells");
 	json_object_set_new(json, "queues", counts_json(nic));
 	for (unsigned i = 0; i < nic->queue_count; i++)
 		json_array_append_new(queues, queue_json(&nic->queues[i]));
@@ -263,7 +271,7 @@ gpu_json(const struct tcpx_topo *topo, unsigned g)
 		}
 		if (d == best)
 			json_array_append_new(nearest,
-					      machine_json_text(topo->nics[i].nic->ifname));
+					      out_json(topo->nics[i].nic->ifname));
 	}
 	json_object_set_new(json, "distance", distance);
 	json_object_set_new(json, "nearest_nics", nearest);
@@ -279,7 +287,7 @@ threads_json(const struct tcpx_topo *topo)
 		json_t *one = json_object();
 
 		json_object_set_new(one, "pid", json_integer(topo->threads[i].pid));
-		json_object_set_new(one, "name", machine_json_text(topo->threads[i].name));
+		json_object_set_new(one, "name", out_json(topo->threads[i].name));
 		put_set(one, "cpus", &topo->threads[i].cpus);
 		json_array_append_new(json, one);
 	}
@@ -317,7 +325,7 @@ topo_json(const struct tcpx_topo *topo)
 		json_array_append_new(gpus, gpu_json(topo, i));
 	json_object_set_new(json, "schema", json_integer(TCPX_TOPO_SCHEMA));
 	json_object_set_new(json, "version", json_string(tcpx_version()));
-	json_object_set_new(json, "source", machine_json_text(topo->root));
+	json_object_set_new(json, "source", out_json(topo->root));
 	json_object_set_new(json, "fixture", json_boolean(topo->fixture));
 	put_text(json, "kernel", topo->kernel, "no file tells");
 	put_text(json, "boot_id", topo->boot_id, "no file tells");

@@ -3,100 +3,92 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "tool/json_file.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
 #include "tune/topo/view.h"
 
-#define NAME_INDENT 18 /* of what goes on below a NIC's first line: after its name */
-#define NODE_INDENT 11 /* and below a node's */
-#define GPU_NICS    6   /* distances in a line */
+#define NIC_COLUMNS "%9s %6s %7s %4s %-12s %s\n" /* speed, MTU, queues, node, driver, PCI */
+#define NODE_INDENT 11 /* of what goes on below a node's first line */
+#define GPU_NICS    6  /* distances in a line                       */
 
-/* Text that out_wrapped() gets whole. */
-struct line {
-	FILE *f;
-	char *text;
-	size_t len;
-};
-
-static bool
-line_open(FILE *f, struct line *line)
+void
+topo_print_title(FILE *f, const char *title)
 {
-	*line = (struct line){ 0 };
-	line->f = open_memstream(&line->text, &line->len);
-	if (!line->f)
-		fprintf(f, "(no memory)\n");
-	return line->f != NULL;
+	fprintf(f, "\n%s%s%s\n", tool_paint(f, TOOL_BOLD), title, tool_paint(f, TOOL_PLAIN));
 }
 
-static void
-line_close(FILE *f, struct line *line, int indent)
+void
+topo_print_list(FILE *f, const struct tcpx_cpuset *set)
 {
-	fclose(line->f);
-	out_wrapped(f, line->text ? line->text : "(no memory)", indent);
-	free(line->text);
-}
+	char *list = tool_cpu_list(set);
 
-static void
-title(FILE *f, const char *text)
-{
-	fprintf(f, "\n%s%s%s\n", tool_paint(f, TOOL_BOLD), text, tool_paint(f, TOOL_PLAIN));
-}
-
-static void
-print_list(FILE *f, const struct tcpx_cpuset *set)
-{
-	char *list = topo_list(set);
-
-	fputs(list ? list : "?", f);
+	fputs(*list ? list : "none", f);
 	free(list);
 }
 
 static void
+add_list(struct tcpx_text *text, const char *before, const struct tcpx_cpuset *set)
+{
+	char *list = tool_cpu_list(set);
+
+	tcpx_text_add(text, "%s%s", before, *list ? list : "none");
+	free(list);
+}
+
+static void
+print_text(FILE *f, struct tcpx_text *text, int indent)
+{
+	out_wrapped(f, text->bad ? "(no memory)" : text->at, indent);
+	tcpx_text_drop(text);
+}
+
+/* Without @explain only a set that is known and has CPUs. */
+static void
 print_set(FILE *f, const char *name, const struct tcpx_maybe_set *set, bool explain)
 {
-	if (set->why && !explain)
+	if (!explain && (set->why || tcpx_cpuset_empty(&set->cpus)))
 		return;
 	fprintf(f, "  %-10s ", name);
 	if (set->why)
 		fprintf(f, "not known: %s", set->why);
 	else
-		print_list(f, &set->cpus);
+		topo_print_list(f, &set->cpus);
 	fputc('\n', f);
 }
 
 static void
 print_cpus(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
-	title(f, "CPUs");
-	if (!topo->facts.cpus.count) {
+	const struct tcpx_host_cpus *cpus = &topo->facts.cpus;
+
+	if (!cpus->count) {
 		fprintf(f, "  not known: no file tells which are online\n");
 		return;
 	}
-	fprintf(f, "  %-10s %u CPU%s, %u core%s", "online",
-		topo->facts.cpus.count, topo->facts.cpus.count == 1 ? "" : "s",
-		topo->facts.core_count, topo->facts.core_count == 1 ? "" : "s");
+	fprintf(f, "  %-10s %u CPU%s, %u core%s", "online", cpus->count,
+		cpus->count == 1 ? "" : "s", topo->facts.core_count,
+		topo->facts.core_count == 1 ? "" : "s");
 	if (!topo->smt.why)
 		fprintf(f, ", SMT %s", topo->smt.value ? "on" : "off");
 	fprintf(f, ": ");
-	print_list(f, &topo->facts.cpus.online);
+	topo_print_list(f, &cpus->online);
 	fputc('\n', f);
-	if (!tcpx_cpuset_equal(&topo->facts.cpus.online, &topo->facts.cpus.allowed) || explain) {
+	if (!tcpx_cpuset_equal(&cpus->online, &cpus->allowed) || explain) {
 		fprintf(f, "  %-10s ", "allowed");
-		print_list(f, &topo->facts.cpus.allowed);
+		topo_print_list(f, &cpus->allowed);
 		fputc('\n', f);
 	}
-	if (topo->facts.isolated.why || !tcpx_cpuset_empty(&topo->facts.isolated.cpus) || explain)
-		print_set(f, "isolated", &topo->facts.isolated, explain);
-	if (topo->nohz_full.why || !tcpx_cpuset_empty(&topo->nohz_full.cpus) || explain)
-		print_set(f, "nohz_full", &topo->nohz_full, explain);
-	if (topo->offline.why || !tcpx_cpuset_empty(&topo->offline.cpus) || explain)
-		print_set(f, "offline", &topo->offline, explain);
-	if (explain) {
-		print_set(f, "cpuset", &topo->cgroup, explain);
-		if (*topo->cgroup_file)
-			fprintf(f, "  %-10s as %s says\n", "", topo->cgroup_file);
-		print_set(f, "IRQ mask", &topo->irq_default, explain);
-	}
+	print_set(f, "isolated", &topo->facts.isolated, explain);
+	print_set(f, "nohz_full", &topo->nohz_full, explain);
+	print_set(f, "offline", &topo->offline, explain);
+	if (!explain)
+		return;
+	print_set(f, "cpuset", &topo->cgroup, explain);
+	if (*topo->cgroup_file)
+		fprintf(f, "  %-10s as %s says\n", "", topo->cgroup_file);
+	print_set(f, "IRQ mask", &topo->irq_default, explain);
 }
 
 /* Number of L3 groups of a node's cores. */
@@ -127,31 +119,28 @@ print_node(FILE *f, const struct tcpx_topo *topo, unsigned node)
 	const uint8_t *distance = topo->facts.distance[node];
 	const struct tcpx_maybe *kib = &topo->memory_kib[node];
 	unsigned cores, l3 = count_l3(topo, topo->facts.cpus.node[node].id, &cores);
+	unsigned nodes = topo->facts.cpus.node_count;
+	struct tcpx_text text = { .at = NULL };
 	char memory[OUT_QUANTITY];
-	struct line line;
 
-	fprintf(f, "  node %-3d ", topo->facts.cpus.node[node].id);
-	if (!line_open(f, &line))
-		return;
-	fprintf(line.f, "%2u core%s", cores, cores == 1 ? "" : "s");
+	tcpx_text_add(&text, "%2u core%s", cores, cores == 1 ? "" : "s");
 	if (l3)
-		fprintf(line.f, ", %u L3 group%s", l3, l3 > 1 ? "s" : "");
+		tcpx_text_add(&text, ", %u L3 group%s", l3, l3 > 1 ? "s" : "");
 	if (!kib->why)
-		fprintf(line.f, ", %s", out_size((uint64_t)kib->value * 1024, memory));
-	fprintf(line.f, ", CPUs ");
-	print_list(line.f, &topo->facts.cpus.node[node].cpus);
-	if (topo->facts.cpus.node_count > 1 && distance[0]) {
-		fprintf(line.f, ", distance");
-		for (unsigned j = 0; j < topo->facts.cpus.node_count; j++)
-			fprintf(line.f, " %u", distance[j]);
-	}
-	line_close(f, &line, NODE_INDENT);
+		tcpx_text_add(&text, ", %s", out_size((uint64_t)kib->value * 1024, memory));
+	add_list(&text, ", CPUs ", &topo->facts.cpus.node[node].cpus);
+	for (unsigned j = 0; nodes > 1 && distance[0] && j < nodes; j++)
+		tcpx_text_add(&text, "%s %u", j ? "" : ", distance", distance[j]);
+	fprintf(f, "  node %-3d ", topo->facts.cpus.node[node].id);
+	print_text(f, &text, NODE_INDENT);
 }
 
-static void
-print_nodes(FILE *f, const struct tcpx_topo *topo)
+void
+topo_print_cpus(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
-	title(f, "Nodes");
+	topo_print_title(f, "CPUs");
+	print_cpus(f, topo, explain);
+	topo_print_title(f, "Nodes");
 	if (!topo->facts.cpus.node_count)
 		fprintf(f, "  none: a kernel without NUMA, or no file tells\n");
 	for (unsigned i = 0; i < topo->facts.cpus.node_count; i++)
@@ -161,7 +150,7 @@ print_nodes(FILE *f, const struct tcpx_topo *topo)
 /* ---- NICs ------------------------------------------------------------------------- */
 
 static void
-print_vectors(FILE *f, const struct tcpx_topo_nic *nic)
+add_vectors(struct tcpx_text *text, const struct tcpx_topo_nic *nic)
 {
 	unsigned kinds[TCPX_VECTOR_KINDS] = { 0 }, sources[TCPX_VECTOR_SOURCES] = { 0 };
 	unsigned fixed = 0, said = 0;
@@ -179,36 +168,36 @@ print_vectors(FILE *f, const struct tcpx_topo_nic *nic)
 		if (!v->effective.why)
 			tcpx_cpuset_or(&cpus, &v->effective.cpus);
 	}
-	fprintf(f, "%u IRQs:", nic->vector_count);
+	tcpx_text_add(text, "%u IRQs:", nic->vector_count);
 	for (unsigned i = 0; i < TCPX_VECTOR_KINDS; i++)
 		if (kinds[i])
-			fprintf(f, "%s %u %s", said++ ? "," : "", kinds[i],
-				tcpx_vector_kind_name(i));
+			tcpx_text_add(text, "%s %u %s", said++ ? "," : "", kinds[i],
+				      tcpx_vector_kind_name(i));
 	for (unsigned i = 0; i < TCPX_VECTOR_SOURCES; i++)
 		if (sources[i])
-			fprintf(f, " (%u by %s)", sources[i], tcpx_vector_source_name(i));
+			tcpx_text_add(text, " (%u by %s)", sources[i],
+				      tcpx_vector_source_name(i));
 	if (fixed)
-		fprintf(f, ", %u not to be moved", fixed);
-	if (known) {
-		fprintf(f, ", on CPUs ");
-		print_list(f, &cpus);
-	}
+		tcpx_text_add(text, ", %u not to be moved", fixed);
+	if (known)
+		add_list(text, ", on CPUs ", &cpus);
 }
 
 /* The line below the NIC's, which has no room for them. */
 static void
 print_irqs(FILE *f, const struct tcpx_topo_nic *nic)
 {
-	struct line line;
+	unsigned max = tcpx_topo_queues_max(nic);
+	struct tcpx_text text = { .at = NULL };
 
-	fprintf(f, "%*s", NAME_INDENT, "");
-	if (!line_open(f, &line))
-		return;
+	if (max)
+		tcpx_text_add(&text, "at most %u queue%s; ", max, max == 1 ? "" : "s");
 	if (nic->vectors_why)
-		fprintf(line.f, "no IRQs: %s", nic->vectors_why);
+		tcpx_text_add(&text, "no IRQs: %s", nic->vectors_why);
 	else
-		print_vectors(line.f, nic);
-	line_close(f, &line, NAME_INDENT);
+		add_vectors(&text, nic);
+	fprintf(f, "%*s", NIC_INDENT, "");
+	print_text(f, &text, NIC_INDENT);
 }
 
 static void
@@ -227,11 +216,11 @@ print_each_vector(FILE *f, const struct tcpx_topo_nic *nic)
 			fprintf(f, " fires on ? (%s)", v->effective.why);
 		else {
 			fprintf(f, " fires on ");
-			print_list(f, &v->effective.cpus);
+			topo_print_list(f, &v->effective.cpus);
 		}
 		if (!v->requested.why) {
 			fprintf(f, " of ");
-			print_list(f, &v->requested.cpus);
+			topo_print_list(f, &v->requested.cpus);
 		}
 		fprintf(f, "%s  ", v->v.movable ? "" : ", managed by the kernel");
 		out_plain(f, *v->v.name ? v->v.name : "(nobody has asked for it)");
@@ -252,29 +241,43 @@ print_settings(FILE *f, const struct tcpx_topo_nic *nic)
 	}
 }
 
+void
+topo_print_nic_head(FILE *f, const char *first)
+{
+	fprintf(f, "  %-4s %-15s " NIC_COLUMNS, first, "name", "speed", "MTU", "rx/tx", "node",
+		"driver", "PCI");
+}
+
+void
+topo_print_nic(FILE *f, const struct tcpx_host_nic *nic, const char *first, bool good)
+{
+	char speed[32] = "-", mtu[16] = "-", queues[32] = "-", node[16] = "-";
+
+	if (nic->speed_mbps)
+		snprintf(speed, sizeof(speed), "%.*f Gb/s", nic->speed_mbps % 1000 ? 1 : 0,
+			 nic->speed_mbps / 1e3);
+	if (nic->mtu)
+		snprintf(mtu, sizeof(mtu), "%u", nic->mtu);
+	if (nic->queues_rx || nic->queues_tx)
+		snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
+	if (nic->place.numa >= 0)
+		snprintf(node, sizeof(node), "%d", nic->place.numa);
+	fprintf(f, "  %s%-4s%s ", tool_paint(f, good ? TOOL_GREEN : TOOL_DIM), first,
+		tool_paint(f, TOOL_PLAIN));
+	out_plain(f, nic->ifname);
+	fprintf(f, "%*s " NIC_COLUMNS, 15 - (int)strlen(nic->ifname), "", speed, mtu, queues,
+		node, *nic->driver ? nic->driver : "-", *nic->place.pci ? nic->place.pci : "-");
+}
+
 static void
 print_nic(FILE *f, const struct tcpx_topo_nic *nic, bool explain)
 {
-	const struct tcpx_host_place *place = &nic->nic->place;
-	unsigned max = tcpx_topo_queues_max(nic);
-	char node[24] = "no node";
-
-	if (place->numa >= 0)
-		snprintf(node, sizeof(node), "node %d", place->numa);
-	fprintf(f, "  %s", tool_paint(f, nic->nic->up ? TOOL_GREEN : TOOL_DIM));
-	out_plain(f, nic->nic->ifname);
-	fprintf(f, "%s%*s %-8s %-10s %-12s  %u/%u queues", tool_paint(f, TOOL_PLAIN),
-		15 - (int)strlen(nic->nic->ifname), "", node,
-		*nic->nic->driver ? nic->nic->driver : "-", *place->pci ? place->pci : "-",
-		nic->nic->queues_rx, nic->nic->queues_tx);
-	if (max)
-		fprintf(f, " of %u", max);
-	fputc('\n', f);
+	topo_print_nic(f, nic->nic, nic->nic->up ? "up" : "down", nic->nic->up);
 	print_irqs(f, nic);
 	if (!explain)
 		return;
 	fprintf(f, "    node from: %s; PCI driver: %s\n",
-		tcpx_host_numa_source_name(place->numa_source),
+		tcpx_host_numa_source_name(nic->nic->place.numa_source),
 		*nic->pci_driver ? nic->pci_driver : "none");
 	print_each_vector(f, nic);
 	print_settings(f, nic);
@@ -283,15 +286,17 @@ print_nic(FILE *f, const struct tcpx_topo_nic *nic, bool explain)
 static void
 print_nics(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
-	title(f, "NICs");
-	if (!topo->nic_count)
+	topo_print_title(f, "NICs");
+	if (topo->nic_count)
+		topo_print_nic_head(f, "link");
+	else
 		fprintf(f, "  none\n");
 	for (unsigned i = 0; i < topo->nic_count; i++)
 		print_nic(f, &topo->nics[i], explain);
 	for (unsigned i = 0; i < topo->thread_count; i++) {
 		fprintf(f, "  %s%-15s%s thread %ld, may run on ", tool_paint(f, TOOL_DIM), "",
 			tool_paint(f, TOOL_PLAIN), topo->threads[i].pid);
-		print_list(f, &topo->threads[i].cpus.cpus);
+		topo_print_list(f, &topo->threads[i].cpus.cpus);
 		fprintf(f, ": ");
 		out_plain(f, topo->threads[i].name);
 		fputc('\n', f);
@@ -306,11 +311,13 @@ print_distances(FILE *f, const struct tcpx_topo *topo, unsigned first)
 {
 	const struct tcpx_host_nic *nics[GPU_NICS];
 	unsigned count = 0, next = first;
-	static const char *const words[TCPX_DISTANCES] = { "switch", "port", "node", "far", "?" };
+	static const char *const words[] = { "switch", "port", "node", "far", "?" };
 
-	for (; next < topo->nic_count && (count < GPU_NICS || !topo->nics[next].nic->hardware); next++)
+	for (; next < topo->nic_count && count < GPU_NICS; next++)
 		if (topo->nics[next].nic->hardware)
 			nics[count++] = topo->nics[next].nic;
+	while (next < topo->nic_count && !topo->nics[next].nic->hardware)
+		next++;
 	fprintf(f, "  %-4s %-13s %-5s", "", "", "node");
 	for (unsigned i = 0; i < count; i++)
 		fprintf(f, " %8s", nics[i]->ifname);
@@ -329,12 +336,12 @@ print_distances(FILE *f, const struct tcpx_topo *topo, unsigned first)
 	return next;
 }
 
-static void
-print_gpus(FILE *f, const struct tcpx_topo *topo)
+void
+topo_print_gpus(FILE *f, const struct tcpx_topo *topo)
 {
 	unsigned next = 0;
 
-	title(f, "GPUs");
+	topo_print_title(f, "GPUs");
 	if (!topo->facts.gpu_count) {
 		fprintf(f, "  none on the PCI bus\n");
 		return;
@@ -342,23 +349,23 @@ print_gpus(FILE *f, const struct tcpx_topo *topo)
 	do
 		next = print_distances(f, topo, next);
 	while (next < topo->nic_count);
-	fprintf(f, "  switch: below one PCI switch; port: one root port; node: one NUMA node\n");
+	fputs("  switch: below one PCI switch; port: one root port; node: one NUMA node\n", f);
 }
 
 void
 topo_print(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
-	fprintf(f, "%-12s %s%s\n", "machine", strcmp(topo->root, "/") ? topo->root : "this one",
-		topo->fixture ? " (not a real one)" : "");
+	fprintf(f, "%-12s %s%s\n", "machine",
+		strcmp(topo->root, "/") ? topo->root : "this one", topo->fixture ? " (not a real one)" : "");
 	fprintf(f, "%-12s ", "kernel");
 	out_plain(f, *topo->kernel ? topo->kernel : "not known");
 	fprintf(f, "\n%-12s ", "irqbalance");
 	if (topo->irqbalance.why)
 		fprintf(f, "%s\n", topo->irqbalance.why);
 	else
-		fprintf(f, "runs (%lld): it moves interrupts\n", (long long)topo->irqbalance.value);
-	print_cpus(f, topo, explain);
-	print_nodes(f, topo);
+		fprintf(f, "runs (%lld): it moves interrupts\n",
+			(long long)topo->irqbalance.value);
+	topo_print_cpus(f, topo, explain);
 	print_nics(f, topo, explain);
-	print_gpus(f, topo);
+	topo_print_gpus(f, topo);
 }
