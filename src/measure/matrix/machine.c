@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read from /proc and /sys. Of the boot parameters only those that move CPUs, interrupts,
- * memory or power are kept.
+ * The view of the machine that tcpx topo shows, and what else a reader of results needs. Of the
+ * boot parameters only those that move CPUs, interrupts, memory or power are kept.
  */
 #include "measure/matrix/machine.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +14,9 @@
 #include <sys/utsname.h>
 
 #include "measure/matrix/figure.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
+#include "tune/facts/topo.h"
 
 /* The first line of a file, without blanks at its end; false: no such file. */
 static bool
@@ -89,8 +90,6 @@ put_cpus(json_t *to)
 		put(to, "CPU", model);
 	}
 	put(to, "machine", guest ? "virtual" : "not virtual, or not told");
-	put_file(to, "CPUs online", "/sys/devices/system/cpu/online");
-	put_file(to, "nodes", "/sys/devices/system/node/online");
 	free(text);
 }
 
@@ -107,27 +106,6 @@ put_memory(json_t *to)
 	}
 }
 
-/* Does a process of that name run? */
-static bool
-running(const char *name)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		char path[300], comm[64];
-
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		found = line_of(path, comm, sizeof(comm)) && !strcmp(comm, name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 uint64_t
 matrix_hash(uint64_t hash, const char *text)
 {
@@ -137,32 +115,28 @@ matrix_hash(uint64_t hash, const char *text)
 }
 
 static void
-hash_file(uint64_t *hash, const char *path)
+put_topology(json_t *to)
 {
-	char *text = matrix_file_read(path, NULL);
+	struct tcpx_topo *topo;
+	struct tcpx_machine m;
+	char *online, text[32];
 
-	*hash = matrix_hash(*hash, text ? text : "-");
-	free(text);
-}
-
-static void
-put_hash(json_t *to)
-{
-	uint64_t hash = MATRIX_HASH;
-	char path[128], text[32];
-
-	hash_file(&hash, "/sys/devices/system/cpu/online");
-	for (int cpu = 0; cpu < 1024; cpu++) {
-		snprintf(path, sizeof(path),
-			 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-		hash_file(&hash, path);
+	if (tcpx_topo_read_parts("/", &topo) < 0)
+		return;
+	online = tool_cpu_list(&topo->facts.cpus.online);
+	put(to, "CPUs online", online);
+	free(online);
+	snprintf(text, sizeof(text), "%u", topo->facts.cpus.node_count);
+	put(to, "nodes", text);
+	if (!topo->numa_balancing.why)
+		put(to, "NUMA balancing", topo->numa_balancing.value ? "on" : "off");
+	put(to, "irqbalance", topo->irqbalance.why ? topo->irqbalance.why : "running");
+	if (tcpx_topo_machine(topo, &m) == 0) {
+		snprintf(text, sizeof(text), "%016" PRIx64, tcpx_machine_hash(&m));
+		put(to, "topology hash", text);
+		tcpx_machine_fini(&m);
 	}
-	for (int node = 0; node < 64; node++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-		hash_file(&hash, path);
-	}
-	snprintf(text, sizeof(text), "%016" PRIx64, hash);
-	put(to, "topology hash", text);
+	tcpx_topo_free(topo);
 }
 
 json_t *
@@ -185,8 +159,6 @@ matrix_machine(void)
 	put_file(to, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	put_file(to, "congestion control", "/proc/sys/net/ipv4/tcp_congestion_control");
 	put_file(to, "transparent huge pages", "/sys/kernel/mm/transparent_hugepage/enabled");
-	put_file(to, "NUMA balancing", "/proc/sys/kernel/numa_balancing");
-	put(to, "irqbalance", running("irqbalance") ? "running" : "not running");
-	put_hash(to);
+	put_topology(to);
 	return to;
 }

@@ -6,9 +6,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Kernel, boot parameters that matter, CPUs, nodes, hypervisor, governor, ...; and a hash
- * of CPUs and nodes, equal on equal machines. What cannot be read is left out. NULL: no
- * memory. */
+/* Kernel, boot parameters that matter, CPUs, nodes, hypervisor, governor, ...; and the hash of
+ * tcpx topo, equal on equal machines. What cannot be read is left out. NULL: no memory. */
 json_t *matrix_machine(void);
 
 /* FNV-1a, begun with MATRIX_HASH. */
