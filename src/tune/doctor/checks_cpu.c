@@ -221,13 +221,13 @@ probe_smt(const struct machine *m, struct check_result *r)
 static void
 probe_balancing(const struct machine *m, struct check_result *r)
 {
-	long long on = machine_number(m, "/proc/sys/kernel/numa_balancing");
+	const struct tcpx_maybe *on = &m->topo->numa_balancing;
 
 	if (m->facts->cpus.node_count == 1)
 		check_skip(r, "the machine has one NUMA node");
-	else if (on < 0)
-		check_unknown(r, "/proc/sys/kernel/numa_balancing cannot be read");
-	else if (on)
+	else if (on->why)
+		check_unknown(r, "/proc/sys/kernel/numa_balancing: %s", on->why);
+	else if (on->value)
 		check_finding(r, "on: pages are unmapped now and then to see who uses them");
 	else
 		check_ok(r, "off");
@@ -289,12 +289,12 @@ probe_steal(const struct machine *m, struct check_result *r)
 char
 check_kernel_config(const struct machine *m, const char *option)
 {
-	char release[128], path[192], *text, want[96], *at, answer = 0;
+	char path[192], *text, want[96], *at, answer = 0;
 
-	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", release, sizeof(release)) <= 0)
+	if (!*m->topo->kernel)
 		return 0;
 	text = malloc(TABLE_BYTES);
-	snprintf(path, sizeof(path), "/boot/config-%s", release);
+	snprintf(path, sizeof(path), "/boot/config-%s", m->topo->kernel);
 	if (text && tcpx_host_text_read(m->root, path, text, TABLE_BYTES) > 0) {
 		snprintf(want, sizeof(want), "%s=", option);
 		at = strstr(text, want);

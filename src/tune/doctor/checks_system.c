@@ -15,7 +15,6 @@
 
 #define FILES_MIN 1024
 #define PORTS_MIN 4096
-#define PROCESSES_BYTES (1 << 20) /* names in /proc */
 
 static void
 probe_settings(const struct machine *m, struct check_result *r)
@@ -113,11 +112,9 @@ static void
 probe_kernel(const struct machine *m, struct check_result *r)
 {
 	unsigned major, minor, version;
-	char release[128];
+	const char *release = m->topo->kernel;
 
-	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", release,
-				sizeof(release)) <= 0 ||
-	    sscanf(release, "%u.%u", &major, &minor) != 2) {
+	if (sscanf(release, "%u.%u", &major, &minor) != 2) {
 		check_unknown(r, "/proc/sys/kernel/osrelease cannot be read");
 		return;
 	}
@@ -188,40 +185,15 @@ probe_port_range(const struct machine *m, struct check_result *r)
 		check_ok(r, "%u to %u", first, last);
 }
 
-/* -ENOENT and the like: processes are not visible. */
-static int
-is_running(const struct machine *m, const char *want)
-{
-	char *names = malloc(PROCESSES_BYTES), *name;
-	int found = 0, rc = names ? tcpx_host_names_read(m->root, "/proc", names, PROCESSES_BYTES) :
-				    -ENOMEM;
-
-	if (rc < 0) {
-		free(names);
-		return rc;
-	}
-	for (name = names; *name && !found; name += strlen(name) + 1) {
-		char path[300], comm[64];
-
-		if (strspn(name, "0123456789") != strlen(name))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", name);
-		found = tcpx_host_text_read(m->root, path, comm, sizeof(comm)) > 0 &&
-			!strcmp(comm, want);
-	}
-	free(names);
-	return found;
-}
-
 static void
 probe_irqbalance(const struct machine *m, struct check_result *r)
 {
-	int running = is_running(m, "irqbalance");
+	const struct tcpx_maybe *balancer = &m->topo->irqbalance;
 
-	if (running > 0)
+	if (!balancer->why)
 		check_finding(r, "irqbalance is running and moves them every 10 s");
-	else if (running < 0)
-		check_unknown(r, "/proc: %s", strerror(-running));
+	else if (balancer->value < 0)
+		check_unknown(r, "/proc: %s", balancer->why);
 	else
 		check_ok(r, "irqbalance is not running");
 }

@@ -49,7 +49,7 @@ struct tcpx_topo {
 	struct tcpx_maybe memory_kib[TCPX_HOST_NODES]; /* of facts.cpus.node           */
 	struct tcpx_topo_nic *nics;    /* those of the facts                           */
 	unsigned nic_count;
-	struct tcpx_maybe irqbalance;  /* its process id                               */
+	struct tcpx_maybe irqbalance;  /* its process id; -errno: none is visible      */
 	struct tcpx_topo_thread *threads;
 	unsigned thread_count;
 };

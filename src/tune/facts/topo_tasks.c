@@ -77,7 +77,7 @@ tcpx_topo_tasks_read(const char *root, struct tcpx_topo *topo)
 
 	rc = tcpx_io_list(root, "/proc", &names);
 	if (rc < 0) {
-		topo->irqbalance = tcpx_maybe_not(tcpx_maybe_why(rc));
+		topo->irqbalance = (struct tcpx_maybe){ rc, tcpx_maybe_why(rc) };
 		return 0;
 	}
 	topo->irqbalance = tcpx_maybe_not("not running, as far as /proc shows");
