@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/info/machine.h"
 #include "tune/plan/irq.h"
 #include "tune/plan/nics.h"
 #include "tool/opt.h"
@@ -109,13 +108,13 @@ show(const struct args *a, const struct tcpx_lint *lint)
 
 /* A machine without a possible plan can still be compared with. */
 static int
-look(const struct args *a, const struct tcpx_machine *m)
+look(const struct args *a, struct machine *here, const struct tcpx_machine *m)
 {
 	struct tcpx_plan_options options = TCPX_PLAN_DEFAULTS;
 	struct plan_nics nics;
 	struct tcpx_plan p;
 	struct tcpx_lint lint;
-	int planned = plan_nics(command.name, m, a->root, &nics), rc;
+	int planned = plan_nics(command.name, here, m, &nics), rc;
 
 	options.nics = nics.list;
 	planned = planned ? planned : tcpx_plan_cpus(m, &options, &p);
@@ -136,6 +135,7 @@ irq_lint(int argc, char **argv)
 	struct args a = { 0 };
 	struct opt_parser parser;
 	struct tcpx_machine m;
+	struct machine *here;
 	int rc;
 
 	if (!opt_read(&parser, &command, argc, argv, &a))
@@ -150,10 +150,11 @@ irq_lint(int argc, char **argv)
 	if (!a.tx && !a.rx)
 		return tool_usage(command.name, "no bindings: neither --tx nor --rx, and none in the "
 				  "environment");
-	rc = irq_machine(a.root, &m);
+	rc = plan_machine_read(command.name, a.root, &here, &m);
 	if (rc)
 		return rc;
-	rc = look(&a, &m);
+	rc = look(&a, here, &m);
 	tcpx_machine_fini(&m);
+	machine_free(here);
 	return rc;
 }

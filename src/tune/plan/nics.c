@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "tune/info/machine.h"
 #include "tool/tool.h"
 
 static void
@@ -29,25 +28,31 @@ fill(const struct tcpx_machine *m, const struct tcpx_roles *roles, struct plan_n
 }
 
 int
-plan_nics(const char *command, const struct tcpx_machine *m, const char *root,
+plan_machine_read(const char *command, const char *root, struct machine **here,
+		  struct tcpx_machine *m)
+{
+	*here = machine_new(command, root, "");
+	if (!*here)
+		return TOOL_USAGE;
+	if ((*here)->facts->nics_rc == 0 && tcpx_topo_machine((*here)->topo, m) == 0)
+		return TOOL_OK;
+	machine_free(*here);
+	return TOOL_USAGE; /* the reason is in the log */
+}
+
+int
+plan_nics(const char *command, struct machine *here, const struct tcpx_machine *m,
 	  struct plan_nics *out)
 {
 	struct tcpx_roles roles;
-	struct machine *here;
 	int rc;
 
-	here = machine_new(command, root, "");
-	if (!here)
-		return TOOL_USAGE;
 	rc = machine_roles(here, NULL, NULL, &roles);
-	if (rc < 0) {
-		machine_free(here);
+	if (rc < 0)
 		return TOOL_DENIED; /* the existing NICs have been logged */
-	}
 	fill(m, &roles, out);
 	if (!*out->list && *here->selection)
 		rc = tool_fail(TOOL_DENIED, command, "\"%s\" names none of the NICs that a plan "
 			       "can be for", here->selection);
-	machine_free(here);
 	return rc;
 }

@@ -6,7 +6,7 @@
 #ifndef TUNE_PLAN_NICS_H
 #define TUNE_PLAN_NICS_H
 
-#include "host/machine.h"
+#include "tune/info/machine.h"
 
 struct plan_nics {
 	char list[TCPX_MACHINE_NICS * 17];     /* "eth1,eth2"; "": all of the machine's */
@@ -14,8 +14,12 @@ struct plan_nics {
 	const char *why;                       /* static                                */
 };
 
-/* @m was read from @root, NULL: this machine. TOOL_OK, or an exit code with a message. */
-int plan_nics(const char *command, const struct tcpx_machine *m, const char *root,
+/* Reads the machine, and what planning needs of it: vectors, too, which tcpx_machine_read() leaves
+ * out. @root NULL: this one. TOOL_OK, or an exit code with a message. */
+int plan_machine_read(const char *command, const char *root, struct machine **here,
+		      struct tcpx_machine *m);
+/* TOOL_OK, or an exit code with a message. */
+int plan_nics(const char *command, struct machine *here, const struct tcpx_machine *m,
 	      struct plan_nics *out);
 
 #endif

@@ -19,6 +19,7 @@
 #include "tune/plan/nics.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"
+#include "tune/topo/view.h"
 
 enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM };
 static const char *const emit_words[] = { "table", "nccl", "json", "sh", "systemd", "slurm",
@@ -60,7 +61,8 @@ static const struct opt opts[] = {
 	{ 0, "root", "DIR", "the machine whose files are in DIR", OPT_TEXT(root) },
 	{ 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)",
 	  OPT_TEXT(plan.nics) },
-	{ 0, "policy", "P", "where interrupts go: tail, keep, colocate, spread, remote (tail)", OPT_TAKE(take_policy) },
+	{ 0, "policy", "P", "where interrupts go: tail, keep, colocate, spread, remote (tail)",
+	  OPT_TAKE(take_policy) },
 	{ 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: node, nic "
 	  "(node)", OPT_CHOICE(share, shares) },
 	{ 0, "head", "N", "cores for the application, of each group (by its GPUs)",
@@ -91,40 +93,20 @@ static const struct opt_command command = {
 		    "  tcpx irq plan --root /tmp/a3 --policy colocate --json plan.json\n",
 };
 
-int
-irq_machine(const char *root, struct tcpx_machine *out)
-{
-	struct tcpx_topo *topo;
-	int rc;
-
-	if (tcpx_topo_read(root, &topo) < 0)
-		return TOOL_USAGE;
-	rc = tcpx_topo_machine(topo, out);
-	tcpx_topo_free(topo);
-	return rc ? TOOL_USAGE : TOOL_OK;
-}
-
 /* ---- the table ---- */
-
-static const char *
-list(const struct tcpx_cpuset *set, char *buf, size_t cap)
-{
-	if (tcpx_cpuset_empty(set))
-		return "-";
-	if (tcpx_cpuset_format(set, buf, cap) >= cap)
-		memcpy(buf + cap - 4, "...", 4);
-	return buf;
-}
 
 static void
 print_group(const struct tcpx_plan *p, unsigned at)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
-	const struct { const char *name; const struct tcpx_cpuset *set; unsigned cores; } rows[] = {
+	const struct {
+		const char *name;
+		const struct tcpx_cpuset *set;
+		unsigned cores;
+	} rows[] = {
 		{ "head", &g->head, g->head_cores }, { "tx", &g->tx, g->tx_cores },
 		{ "rx", &g->rx, g->rx_cores },       { "tail", &g->tail, g->tail_cores },
 	};
-	char text[512];
 
 	printf("\n%snode ", tool_paint(stdout, TOOL_BOLD));
 	if (g->node < 0)
@@ -139,9 +121,11 @@ print_group(const struct tcpx_plan *p, unsigned at)
 		}
 	printf("  (%u core%s, %u GPU%s, %u RX queue%s)\n", g->cores, g->cores == 1 ? "" : "s",
 	       g->gpus, g->gpus == 1 ? "" : "s", g->queues, g->queues == 1 ? "" : "s");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		printf("  %-5s %3u cores  %s\n", rows[i].name, rows[i].cores,
-		       list(rows[i].set, text, sizeof(text)));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		printf("  %-5s %3u cores  ", rows[i].name, rows[i].cores);
+		topo_print_list(stdout, rows[i].set);
+		putchar('\n');
+	}
 	for (unsigned bit = 0; bit < TCPX_PLAN_FLAGS; bit++)
 		if (g->flags & 1u << bit)
 			printf("  %snote: %s%s\n", tool_paint(stdout, TOOL_YELLOW),
@@ -170,7 +154,6 @@ print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
 	const char *note = p->nics[nic].irq_note;
 	struct tcpx_cpuset cpus;
 	unsigned count = 0;
-	char text[512];
 
 	tcpx_cpuset_init(&cpus);
 	for (unsigned i = 0; i < p->irq_count; i++)
@@ -181,8 +164,11 @@ print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
 	printf("  ");
 	out_plain(stdout, p->nics[nic].name);
 	printf("%*s ", 15 - (int)strlen(p->nics[nic].name), "");
-	if (count)
-		printf("%3u on %s%s", count, list(&cpus, text, sizeof(text)), note ? "; " : "");
+	if (count) {
+		printf("%3u on ", count);
+		topo_print_list(stdout, &cpus);
+		printf("%s", note ? "; " : "");
+	}
 	printf("%s\n", note ? note : "");
 }
 
@@ -279,14 +265,14 @@ emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nic
 }
 
 static int
-plan_machine(struct args *a, const struct tcpx_machine *m)
+plan_machine(struct args *a, struct machine *here, const struct tcpx_machine *m)
 {
 	struct plan_nics nics = { .why = "" };
 	struct tcpx_plan p;
 	int rc;
 
 	if (!a->plan.nics) {
-		rc = plan_nics(command.name, m, a->root, &nics);
+		rc = plan_nics(command.name, here, m, &nics);
 		if (rc)
 			return rc;
 		a->plan.nics = nics.list;
@@ -305,6 +291,7 @@ irq_plan(int argc, char **argv)
 	struct args a = { .plan = TCPX_PLAN_DEFAULTS };
 	struct opt_parser parser;
 	struct tcpx_machine m;
+	struct machine *here;
 	int rc;
 
 	if (!opt_read(&parser, &command, argc, argv, &a))
@@ -314,10 +301,11 @@ irq_plan(int argc, char **argv)
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);
-	rc = irq_machine(a.root, &m);
+	rc = plan_machine_read(command.name, a.root, &here, &m);
 	if (rc)
 		return rc;
-	rc = plan_machine(&a, &m);
+	rc = plan_machine(&a, here, &m);
 	tcpx_machine_fini(&m);
+	machine_free(here);
 	return rc;
 }
