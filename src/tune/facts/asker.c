@@ -3,6 +3,10 @@
 #include "tune/facts/asker.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,6 +60,15 @@ tcpx_asker_ethtool(struct tcpx_asker *a, uint8_t command, unsigned ifindex, tcpx
 	tcpx_nl_put_u32(&r, HEADER_DEV_INDEX, ifindex);
 	tcpx_nl_nest_end(&r, mark);
 	return tcpx_genl_ask(&a->genl, &r, fn, arg);
+}
+
+int
+tcpx_asker_ioctl(const struct tcpx_asker *a, const char *ifname, void *request)
+{
+	struct ifreq ifr = { .ifr_data = request };
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	return ioctl(a->ioctl_fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
 }
 
 int

@@ -2,14 +2,10 @@
 /* Settings of NICs: netlink first, ioctl where the kernel has no family for it, files. */
 #include "tune/facts/nicset.h"
 
-#include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "host/io.h"
 
@@ -170,24 +166,13 @@ ask_netlink(struct tcpx_asker *a, unsigned ifindex, struct tcpx_maybe *out)
 
 /* ---- ioctl ------------------------------------------------------------------------ */
 
-static int
-ask_one(struct tcpx_asker *a, const char *ifname, void *question)
-{
-	struct ifreq ifr;
-
-	memset(&ifr, 0, sizeof(ifr));
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
-	ifr.ifr_data = question;
-	return ioctl(a->ioctl_fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
-}
-
 static void
 ask_ioctl_numbers(struct tcpx_asker *a, const char *ifname, struct tcpx_maybe *out)
 {
 	struct ethtool_channels ch = { .cmd = ETHTOOL_GCHANNELS };
 	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
 	struct ethtool_coalesce co = { .cmd = ETHTOOL_GCOALESCE };
-	const char *why = tcpx_maybe_why(ask_one(a, ifname, &ch));
+	const char *why = tcpx_maybe_why(tcpx_asker_ioctl(a, ifname, &ch));
 
 	out[TCPX_NICSET_RX] = (struct tcpx_maybe){ ch.rx_count, why };
 	out[TCPX_NICSET_RX_MAX] = (struct tcpx_maybe){ ch.max_rx, why };
@@ -196,14 +181,14 @@ ask_ioctl_numbers(struct tcpx_asker *a, const char *ifname, struct tcpx_maybe *o
 	out[TCPX_NICSET_COMBINED] = (struct tcpx_maybe){ ch.combined_count, why };
 	out[TCPX_NICSET_COMBINED_MAX] = (struct tcpx_maybe){ ch.max_combined, why };
 
-	why = tcpx_maybe_why(ask_one(a, ifname, &ring));
+	why = tcpx_maybe_why(tcpx_asker_ioctl(a, ifname, &ring));
 	out[TCPX_NICSET_RING_RX] = (struct tcpx_maybe){ ring.rx_pending, why };
 	out[TCPX_NICSET_RING_RX_MAX] = (struct tcpx_maybe){ ring.rx_max_pending, why };
 	out[TCPX_NICSET_RING_TX] = (struct tcpx_maybe){ ring.tx_pending, why };
 	out[TCPX_NICSET_RING_TX_MAX] = (struct tcpx_maybe){ ring.tx_max_pending, why };
 	out[TCPX_NICSET_DATA_SPLIT] = tcpx_maybe_not("only netlink tells");
 
-	why = tcpx_maybe_why(ask_one(a, ifname, &co));
+	why = tcpx_maybe_why(tcpx_asker_ioctl(a, ifname, &co));
 	out[TCPX_NICSET_RX_USECS] = (struct tcpx_maybe){ co.rx_coalesce_usecs, why };
 	out[TCPX_NICSET_RX_FRAMES] = (struct tcpx_maybe){ co.rx_max_coalesced_frames, why };
 	out[TCPX_NICSET_TX_USECS] = (struct tcpx_maybe){ co.tx_coalesce_usecs, why };
@@ -230,7 +215,7 @@ ask_ioctl_features(struct tcpx_asker *a, const char *ifname, struct tcpx_maybe *
 	out[TCPX_NICSET_GRO_HW] = tcpx_maybe_not("only netlink tells");
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		struct ethtool_value v = { .cmd = questions[i].command };
-		int rc = ask_one(a, ifname, &v);
+		int rc = tcpx_asker_ioctl(a, ifname, &v);
 
 		out[questions[i].set] = (struct tcpx_maybe){ (v.data & questions[i].bit) != 0,
 							     tcpx_maybe_why(rc) };

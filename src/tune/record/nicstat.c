@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/parse.h"
 #include "host/io.h"
@@ -90,15 +87,6 @@ read_told(const char *root, const char *ifname, struct list *list)
 
 /* ---- ethtool ---------------------------------------------------------------------- */
 
-static int
-call(const struct tcpx_asker *a, const char *ifname, void *request)
-{
-	struct ifreq ifr = { .ifr_data = request };
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
-	return ioctl(a->ioctl_fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
-}
-
 static unsigned
 ask_count(const struct tcpx_asker *a, const char *ifname)
 {
@@ -107,7 +95,7 @@ ask_count(const struct tcpx_asker *a, const char *ifname)
 		uint32_t count;
 	} set = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_STATS } };
 
-	if (call(a, ifname, &set) < 0 || !set.info.sset_mask)
+	if (tcpx_asker_ioctl(a, ifname, &set) < 0 || !set.info.sset_mask)
 		return 0;
 	return set.count < TCPX_NICSTAT_MAX ? set.count : TCPX_NICSTAT_MAX;
 }
@@ -137,7 +125,8 @@ ask_driver(const struct tcpx_asker *a, const char *ifname, struct list *list)
 		names->len = n;
 		values->cmd = ETHTOOL_GSTATS;
 		values->n_stats = n;
-		if (call(a, ifname, names) < 0 || call(a, ifname, values) < 0)
+		if (tcpx_asker_ioctl(a, ifname, names) < 0 ||
+		    tcpx_asker_ioctl(a, ifname, values) < 0)
 			why = "the driver refuses to tell";
 		for (unsigned i = 0; !why && i < n && i < names->len && i < values->n_stats; i++) {
 			const char *name = (const char *)names->data + (size_t)i * ETH_GSTRING_LEN;
