@@ -9,11 +9,11 @@
 
 #include "base/cfg.h"
 #include "base/parse.h"
-#include "host/host.h"
+#include "host/facts.h"
 #include "measure/perf/figures.h"
 #include "tool/tool.h"
 
-enum { NICS = 64, GPUS = 64 };
+enum { NICS = 64 };
 
 static void
 fill_nics(struct perf *p, struct result *r)
@@ -61,32 +61,30 @@ add_place(struct result *r, const char *kind, const char *name, const char *pci,
 static void
 fill_topology(struct result *r)
 {
-	struct tcpx_host_cpus *cpus = calloc(1, sizeof(*cpus));
-	struct tcpx_host_gpu *gpu = calloc(GPUS, sizeof(*gpu));
-	struct tcpx_host_nic *nic = NULL;
-	unsigned n = 0;
+	struct tcpx_facts *f = calloc(1, sizeof(*f));
 	char name[64];
 
-	if (cpus && !tcpx_host_cpus(NULL, cpus))
-		for (unsigned i = 0; i < cpus->node_count; i++) {
-			snprintf(name, sizeof(name), "node%d", cpus->node[i].id);
-			add_place(r, "node", name, "", cpus->node[i].id, &cpus->node[i].cpus);
-		}
-	if (!tcpx_host_nics_read(NULL, &nic, &n))
-		for (unsigned i = 0; i < n; i++)
-			if (nic[i].hardware)
-				add_place(r, "nic", nic[i].name, nic[i].place.pci,
-					  nic[i].place.numa, &nic[i].place.local_cpus);
-	n = 0;
-	if (gpu && !tcpx_host_gpus(NULL, gpu, GPUS, &n))
-		for (unsigned i = 0; i < n; i++) {
-			snprintf(name, sizeof(name), "gpu%u", i);
-			add_place(r, "gpu", name, gpu[i].place.pci, gpu[i].place.numa,
-				  &gpu[i].place.local_cpus);
-		}
-	free(nic);
-	free(gpu);
-	free(cpus);
+	if (!f || tcpx_facts_read(NULL, f) < 0) {
+		free(f);
+		return;
+	}
+	for (unsigned i = 0; i < f->cpus.node_count; i++) {
+		const struct tcpx_host_node *node = &f->cpus.node[i];
+
+		snprintf(name, sizeof(name), "node%d", node->id);
+		add_place(r, "node", name, "", node->id, &node->cpus);
+	}
+	for (unsigned i = 0; i < f->nic_count; i++)
+		if (f->nics[i].hardware)
+			add_place(r, "nic", f->nics[i].name, f->nics[i].place.pci,
+				  f->nics[i].place.numa, &f->nics[i].place.local_cpus);
+	for (unsigned i = 0; i < f->gpu_count; i++) {
+		snprintf(name, sizeof(name), "gpu%u", i);
+		add_place(r, "gpu", name, f->gpus[i].place.pci, f->gpus[i].place.numa,
+			  &f->gpus[i].place.local_cpus);
+	}
+	tcpx_facts_fini(f);
+	free(f);
 }
 
 void
