@@ -8,10 +8,31 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline uint64_t
+tool_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t
+tool_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t
+tool_now_ns(void)
+{
+	return tcpx_clock_now(&tcpx_clock_system);
+}
 
 enum tool_exit {
 	TOOL_OK = 0,

@@ -11,14 +11,9 @@
 #include "base/clock.h"
 #include "measure/perf/bound.h"
 #include "measure/job/stop.h"
+#include "tool/tool.h"
 
 enum { SPIN_LOOK = 4096, WAIT_MS = 250 };
-
-static uint64_t
-now_ns(void)
-{
-	return tcpx_clock_now(&tcpx_clock_system);
-}
 
 /* Waits for the note in the server's WRITE. */
 static int
@@ -44,7 +39,7 @@ wait_pong(struct perf *p, uint64_t post_ns)
 		if (rc && rc != -EAGAIN)
 			return rc;
 		if (i % SPIN_LOOK == 0 || !p->job.spin)
-			if (now_ns() > perf_stop_limit(until))
+			if (tool_now_ns() > perf_stop_limit(until))
 				return perf_stop_asked() ? -EINTR : -EAGAIN;
 	}
 }
@@ -77,7 +72,7 @@ lat_run(struct load *l, uint64_t *iters, struct load_stats *stats)
 		} else if (!rc) {
 			rc = load_wait(l, slot);
 		}
-		ns = now_ns() - slot->post_ns;
+		ns = tool_now_ns() - slot->post_ns;
 		if (!rc && stats) {
 			load_add_time(stats, p->job.op == JOB_READ ? ns : ns / 2);
 			l->done++;

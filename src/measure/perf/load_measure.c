@@ -7,23 +7,12 @@
 
 #include "base/clock.h"
 #include "measure/perf/load_check.h"
+#include "tool/tool.h"
 
 enum {
 	TAIL = 10,                  /* a run that does not stop: its last tenth is compared */
 	RUN_NS = 500 * 1000 * 1000  /* of one of many: a rate that changes is seen soon */
 };
-
-static uint64_t
-min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
-max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 int
 load_get_ready(struct load *l)
@@ -76,10 +65,10 @@ load_measure(struct load *l, uint64_t iters, struct load_stats *stats)
 		return load_run(l, iters, stats, NULL);
 	if (load_is_one_of_many(l)) { /* at the end each slot has the last transfer that used it */
 		rc = load_run(l, iters, stats, NULL);
-		return rc ? rc : load_compare_ring(l, 0, min_u64(iters, l->ring), l->seed, stats);
+		return rc ? rc : load_compare_ring(l, 0, tool_min(iters, l->ring), l->seed, stats);
 	}
 	if (l->perf->args->lat)
-		before = iters - min_u64(iters, max_u64(l->ring, iters / TAIL));
+		before = iters - tool_min(iters, tool_max(l->ring, iters / TAIL));
 	if (before)
 		rc = load_run(l, before, stats, NULL);
 	return rc ? rc : run_laps(l, iters - before, stats);
@@ -113,7 +102,7 @@ static int
 end_ring(struct timed *t)
 {
 	struct load *l = t->load;
-	uint64_t now = tcpx_clock_now(&tcpx_clock_system), slots = min_u64(t->used, l->ring);
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system), slots = tool_min(t->used, l->ring);
 	int rc = t->armed && slots ? load_compare_ring(l, 0, slots, t->seed, t->stats) : 0;
 
 	l->at = t->used = 0;
@@ -126,12 +115,12 @@ static int
 run_some(struct timed *t, uint64_t left)
 {
 	struct load *l = t->load;
-	uint64_t iters = load_iters_for(min_u64(left, RUN_NS), t->one_ns), took_ns;
+	uint64_t iters = load_iters_for(tool_min(left, RUN_NS), t->one_ns), took_ns;
 	bool bounded = t->armed && !load_is_one_of_many(l);
 	int rc;
 
 	if (bounded)
-		iters = min_u64(iters, l->ring - t->used);
+		iters = tool_min(iters, l->ring - t->used);
 	rc = load_run(l, iters, t->stats, &took_ns);
 	if (rc)
 		return rc;
@@ -151,7 +140,7 @@ load_measure_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats
 
 	l->at = l->before = 0;
 	for (; !rc && (now = tcpx_clock_now(&tcpx_clock_system)) + t.one_ns / 2 < t.until;) {
-		uint64_t left = t.until - now, tail = max_u64(t.tail_ns, l->ring * t.one_ns);
+		uint64_t left = t.until - now, tail = tool_max(t.tail_ns, l->ring * t.one_ns);
 
 		if (load_compares(l) && !t.armed && left <= tail)
 			rc = begin_ring(&t, now);
@@ -163,7 +152,7 @@ load_measure_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats
 	if (!rc)
 		rc = end_ring(&t);
 	if (!rc && load_compares(l) && !stats->compared) /* it took longer than was to be expected */
-		rc = checked_run(l, min_u64(l->ring, load_iters_for(t.tail_ns, t.one_ns)), stats);
+		rc = checked_run(l, tool_min(l->ring, load_iters_for(t.tail_ns, t.one_ns)), stats);
 	return rc;
 }
 

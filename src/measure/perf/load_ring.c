@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "measure/perf/bound.h"
 #include "measure/job/stop.h"
+#include "tool/tool.h"
 
 enum {
 	SPIN_LOOK = 4096,
@@ -21,24 +22,6 @@ enum {
 	LAP_BYTES = 16 << 20,        /* within these                               */
 	LAT_SLOTS = 256
 };
-
-static uint64_t
-now_ns(void)
-{
-	return tcpx_clock_now(&tcpx_clock_system);
-}
-
-static uint64_t
-min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
-max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 uint64_t
 load_bytes(const struct load *l)
@@ -108,17 +91,17 @@ load_is_one_of_many(const struct load *l)
 void
 load_set_ring(struct load *l, uint64_t one_ns, uint64_t iters)
 {
-	uint64_t slots = min_u64(l->most, iters ? iters : l->most);
-	uint64_t lap = max_u64(max_u64(LAP_MIN, LAP_WINDOWS * l->window),
-			       min_u64(LAP_WINDOWS_SMALL * l->window,
+	uint64_t slots = tool_min(l->most, iters ? iters : l->most);
+	uint64_t lap = tool_max(tool_max(LAP_MIN, LAP_WINDOWS * l->window),
+			       tool_min(LAP_WINDOWS_SMALL * l->window,
 				       LAP_BYTES / l->perf->lay.span));
 
 	if (one_ns)
-		lap = max_u64(lap, LAP_NS / one_ns);
+		lap = tool_max(lap, LAP_NS / one_ns);
 	if (l->perf->args->lat)
 		lap = LAT_SLOTS;
 	if (!load_is_one_of_many(l) && (one_ns || l->perf->args->lat))
-		slots = min_u64(slots, lap);
+		slots = tool_min(slots, lap);
 	l->ring = slots > l->window ? slots : l->window;
 	l->at = l->before = l->whole = 0;
 }
@@ -206,7 +189,7 @@ load_post(struct load *l, struct load_slot *slot, const char *note)
 	size_t len = note ? strlen(note) : 0;
 	int rc = 0;
 
-	slot->post_ns = now_ns();
+	slot->post_ns = tool_now_ns();
 	slot->busy = true;
 	if (l->perf->job.op == JOB_SENDRECV)
 		return post_sendrecv(l, slot);
@@ -255,10 +238,10 @@ wait_one(struct load *l, tcpx_xfer *xfer)
 	if (!xfer)
 		return 0;
 	rc = spin ? tcpx_test(xfer) : tcpx_wait(xfer, WAIT_MS);
-	until = now_ns() + l->perf->args->timeout_s * TCPX_SEC;
+	until = tool_now_ns() + l->perf->args->timeout_s * TCPX_SEC;
 	for (uint64_t i = 1; rc == -EAGAIN; i++) {
 		if (i % SPIN_LOOK == 0 || !spin) {
-			uint64_t now = now_ns();
+			uint64_t now = tool_now_ns();
 
 			if (now > perf_stop_limit(until))
 				break;

@@ -7,16 +7,11 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "tool/tool.h"
 
 #define MARGIN_NS (60 * TCPX_MS) /* before and after the part that counts */
 #define COUNTED_NS (200 * TCPX_MS)
 #define PATIENCE_NS (5 * TCPX_SEC) /* for one whole turn of each stream, on a slow machine */
-
-static uint64_t
-now_ns(void)
-{
-	return tcpx_clock_now(&tcpx_clock_system);
-}
 
 /* Takes a turn that has ended and posts the next. */
 static int
@@ -27,7 +22,7 @@ step(struct path_stream *s, uint64_t copy_bytes, uint64_t begin_ns)
 
 	if (rc)
 		return rc == -EAGAIN ? 0 : rc;
-	now = now_ns();
+	now = tool_now_ns();
 	if (now > begin_ns + MARGIN_NS &&
 	    (now < begin_ns + MARGIN_NS + COUNTED_NS || !s->turns)) {
 		s->turns += s->first_ns != 0;
@@ -90,7 +85,7 @@ path_begin(struct path *path, uint64_t copy_bytes)
 	int rc = 0;
 
 	path->copy_bytes = copy_bytes;
-	path->begin_ns = now_ns();
+	path->begin_ns = tool_now_ns();
 	for (unsigned k = 0; !rc && k < path->streams; k++) {
 		struct path_stream *s = &path->stream[k];
 
@@ -107,7 +102,7 @@ path_step(struct path *path, struct path_speed *speed)
 {
 	struct path_speed sum = { path->from ? 0 : INFINITY, path->to ? 0 : INFINITY };
 	uint64_t lasts_ns = all_have_turned(path) ? 2 * MARGIN_NS + COUNTED_NS : PATIENCE_NS;
-	bool over = !path->streams || now_ns() >= path->begin_ns + lasts_ns;
+	bool over = !path->streams || tool_now_ns() >= path->begin_ns + lasts_ns;
 	int rc = 0;
 
 	for (unsigned k = 0; !rc && !over && k < path->streams; k++)

@@ -13,6 +13,7 @@
 #include "measure/perf/events.h"
 #include "measure/perf/lane.h"
 #include "measure/perf/serve.h"
+#include "tool/tool.h"
 
 /* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
 static uint64_t
@@ -26,12 +27,6 @@ static bool
 sends_pongs(const struct client *g)
 {
 	return g->job.lat && g->job.op == JOB_WRITE;
-}
-
-static uint64_t
-min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Sends the client our side of the run. */
@@ -121,14 +116,14 @@ static int
 post_halves(struct client *g, bool *more)
 {
 	struct client_run *r = &g->run;
-	uint64_t depth = g->job.depth, may_send = 0, may_recv = min_u64(r->iters, r->received + depth);
+	uint64_t depth = g->job.depth, may_send = 0, may_recv = tool_min(r->iters, r->received + depth);
 	uint64_t left = JOB_PIECES_MAX, pieces = g->lay.server_out.count;
 	int rc = 0;
 
 	if (g->job.lat)
-		may_send = min_u64(r->received, r->sent + send_depth(g));
+		may_send = tool_min(r->received, r->sent + send_depth(g));
 	else if (g->job.bi)
-		may_send = min_u64(r->iters, r->sent + send_depth(g));
+		may_send = tool_min(r->iters, r->sent + send_depth(g));
 	if ((r->recv_posted < may_recv || r->send_posted < may_send) && !client_is_here(g))
 		return TCPX_EPEERGONE;
 	for (; !rc && left >= pieces && r->recv_posted < may_recv; left -= pieces) {

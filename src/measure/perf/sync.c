@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tool/tool.h"
 
 enum {
 	TELL_MIN = 4,
@@ -14,12 +15,6 @@ enum {
 	QUICK_NS = 100 * 1000, /* a note and its answer this fast: no more are sent */
 	PATIENCE_NS = 100 * 1000 * 1000 /* else for so long; at least TELL_MIN notes */
 };
-
-static uint64_t
-now_ns(void)
-{
-	return tcpx_clock_now(&tcpx_clock_system);
-}
 
 void
 sync_init(struct sync *s)
@@ -81,7 +76,7 @@ sync_parse(const char *note, size_t len, uint64_t *ns, size_t count)
 static int
 wait_answer(struct perf *p)
 {
-	uint64_t timeout_ms = p->args->timeout_s * 1000, until = now_ns() + timeout_ms * TCPX_MS;
+	uint64_t timeout_ms = p->args->timeout_s * 1000, until = tool_now_ns() + timeout_ms * TCPX_MS;
 	bool answer = false;
 	tcpx_note *note;
 	const char *data;
@@ -102,20 +97,20 @@ wait_answer(struct perf *p)
 static int
 tell(struct perf *p)
 {
-	uint64_t begin_ns = now_ns(), said_ns = begin_ns, took_ns, least_ns = UINT64_MAX;
+	uint64_t begin_ns = tool_now_ns(), said_ns = begin_ns, took_ns, least_ns = UINT64_MAX;
 	char note[SYNC_NOTE_BYTES];
 	int rc = 0;
 
 	for (int i = 0; i < TELL_MAX; i++) {
 		if (i >= TELL_MIN && (least_ns < QUICK_NS || said_ns - begin_ns > PATIENCE_NS))
 			break;
-		said_ns = now_ns();
+		said_ns = tool_now_ns();
 		rc = tcpx_notify(p->peer, note, sync_format(note, JOB_NOTE_TIME, &said_ns, 1));
 		if (!rc)
 			rc = wait_answer(p);
 		if (rc)
 			break;
-		took_ns = now_ns() - said_ns;
+		took_ns = tool_now_ns() - said_ns;
 		least_ns = took_ns < least_ns ? took_ns : least_ns;
 	}
 	return rc;
