@@ -8,29 +8,29 @@
 #include "tool/tool.h"
 
 int
-tool_json_save(const json_t *root, size_t flags, const char *path)
+tool_json_save(const json_t *root, const char *path)
 {
 	struct output out;
 	int rc = output_open(&out, path);
 
 	if (rc < 0)
 		return rc;
-	return output_close(&out, json_dumpf(root, out.f, flags) < 0 ||
-				  fputc('\n', out.f) == EOF);
+	rc = json_dumpf(root, out.f, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	return output_close(&out, rc < 0 || fputc('\n', out.f) == EOF);
 }
 
 int
-tool_json_write(const json_t *root, const char *path)
+tool_json_write(const char *command, const json_t *root, const char *path)
 {
-	int rc = tool_json_save(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12), path);
+	int rc = tool_json_save(root, path);
 
-	return rc < 0 ? output_refused("tcpx", path, rc) : TOOL_OK;
+	return rc < 0 ? output_refused(command, path, rc) : TOOL_OK;
 }
 
 int
 tool_json_put(const char *command, json_t *root, const char *path)
 {
-	int rc = root ? tool_json_write(root, path)
+	int rc = root ? tool_json_write(command, root, path)
 		      : tool_fail(TOOL_DENIED, command, "no memory for the JSON text");
 
 	json_decref(root);

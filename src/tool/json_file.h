@@ -7,10 +7,10 @@
 
 #include "base/cpuset.h"
 
-/* Writes @root and a line end to @path as tool/output.h says, with jansson's @flags. 0; -errno. */
-int tool_json_save(const json_t *root, size_t flags, const char *path);
-/* The same, indented; TOOL_OK, or output_refused() of it. */
-int tool_json_write(const json_t *root, const char *path);
+/* Writes @root, indented, and a line end to @path as tool/output.h says. 0; -errno. */
+int tool_json_save(const json_t *root, const char *path);
+/* The same; TOOL_OK, or output_refused() of it. */
+int tool_json_write(const char *command, const json_t *root, const char *path);
 
 /* The same for one that was just made, and is taken over; NULL: no memory (TOOL_DENIED). */
 int tool_json_put(const char *command, json_t *root, const char *path);

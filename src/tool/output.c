@@ -142,6 +142,15 @@ output_refused(const char *command, const char *path, int rc)
 }
 
 int
+output_text(const char *path, const char *text, size_t len)
+{
+	struct output out;
+	int rc = output_open(&out, path);
+
+	return rc ? rc : output_close(&out, fwrite(text, 1, len, out.f) != len);
+}
+
+int
 output_writable(const char *command, const char *option, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

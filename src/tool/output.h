@@ -9,6 +9,7 @@
 #define TOOL_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct output {
@@ -22,6 +23,8 @@ int output_open(struct output *o, const char *path);
 /* 0, or -errno: then a file that was to be replaced is as it was. @failed: the text is not
  * whole, though every write may have gone well. */
 int output_close(struct output *o, bool failed);
+/* Writes @len bytes as the whole of a file; 0, or -errno. */
+int output_text(const char *path, const char *text, size_t len);
 
 /* Can the file @path ("-": stdout) be written later? Leaves it as it is. TOOL_OK, or
  * TOOL_USAGE with a message that names @option; @path NULL is well. */

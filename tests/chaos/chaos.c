@@ -276,7 +276,7 @@ report(struct chaos_run *r)
 	tool_progress_clear();
 	if (!r->json || strcmp(r->json, "-"))
 		print_figures(r, f);
-	if (r->json && tool_json_write(f, r->json))
+	if (r->json && tool_json_write("chaos", f, r->json))
 		rc = TOOL_FINDING;
 	json_decref(f);
 	return rc;

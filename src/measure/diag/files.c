@@ -196,6 +196,6 @@ diag_write(const struct diag *d, const json_t *json)
 		rc = rc ? rc : one;
 	}
 	snprintf(path, sizeof(path), "%s/diag.json", d->dir);
-	one = tool_json_write(json, path);
+	one = tool_json_write("tcpx diag", json, path);
 	return rc ? rc : one;
 }

@@ -99,7 +99,7 @@ save(struct diag *d, const char *json_path)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
 	rc = diag_write(d, json);
 	if (json_path)
-		more = tool_json_write(json, json_path);
+		more = tool_json_write(NAME, json, json_path);
 	json_decref(json);
 	return rc ? rc : more;
 }

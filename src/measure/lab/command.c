@@ -274,7 +274,7 @@ run_status(int argc, char **argv)
 	if (rc)
 		return rc;
 	if (a.json)
-		rc = tool_json_write(root, a.json);
+		rc = tool_json_write(cmd.name, root, a.json);
 	if (!a.json || strcmp(a.json, "-"))
 		print_labs(root);
 	json_decref(root);

@@ -218,13 +218,10 @@ static int
 spec_copy(struct matrix_session *s)
 {
 	char path[MATRIX_PATH];
-	struct output out;
 	int rc;
 
 	matrix_store_path(&s->store, "study.spec", path);
-	rc = output_open(&out, path);
-	if (!rc)
-		rc = output_close(&out, fwrite(s->text, 1, s->len, out.f) != s->len);
+	rc = output_text(path, s->text, s->len);
 	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write %s", path) : 0;
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "measure/report/result_fields.h"
-#include "tool/output.h"
+#include "tool/json_file.h"
 
 char *
 result_text(const struct result *r)
@@ -28,16 +28,10 @@ result_text(const struct result *r)
 int
 result_save(const struct result *r, const char *path)
 {
-	char *text = result_text(r);
-	struct output out;
-	int rc;
+	json_t *json = shape_json(&result_shape, r);
+	int rc = json ? tool_json_save(json, path) : -ENOMEM;
 
-	if (!text)
-		return tcpx_fail(TCPX_SUB_TOOL, -ENOMEM, "write result to %s", path);
-	rc = output_open(&out, path);
-	if (!rc)
-		rc = output_close(&out, fputs(text, out.f) < 0 || fputc('\n', out.f) < 0);
-	free(text);
+	json_decref(json);
 	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write result to %s", path) : 0;
 }
 

@@ -33,27 +33,16 @@ struct wish {
 /* ---- writing ---- */
 
 static int
-write_json(const json_t *doc, const char *path)
-{
-	int rc = tool_json_save(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(12), path);
-
-	return rc < 0 ? output_refused(NAME, path, rc) : TOOL_OK;
-}
-
-static int
 write_prometheus(const json_t *doc, const char *path)
 {
 	struct tcpx_text t = { .at = NULL };
-	struct output out;
 	char *text;
 	int rc;
 
 	top_prometheus(&t, doc);
 	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
-	rc = output_open(&out, path);
-	if (!rc)
-		rc = output_close(&out, fputs(text, out.f) < 0);
+	rc = output_text(path, text, strlen(text));
 	free(text);
 	return rc < 0 ? output_refused(NAME, path, rc) : TOOL_OK;
 }
@@ -93,7 +82,7 @@ write_files(const void *wish, const json_t *doc)
 	int rc = TOOL_OK;
 
 	if (w->json)
-		rc = write_json(doc, w->json);
+		rc = tool_json_write(NAME, doc, w->json);
 	if (rc == TOOL_OK && w->prometheus)
 		rc = write_prometheus(doc, w->prometheus);
 	return rc;
@@ -144,7 +133,7 @@ look_again_and_again(const struct wish *w)
 		return tool_fail(TOOL_DENIED, NAME, "no memory");
 	if (!counters_only && !json_array_size(top_list(doc, "engines"))) {
 		if (w->json)
-			(void)write_json(doc, w->json);
+			(void)tool_json_write(NAME, doc, w->json);
 		rc = nobody(w, doc);
 	} else if (counters_only) {
 		rc = show(w, doc); /* counters are shown as they are: one look is enough */

@@ -45,7 +45,6 @@ irq_count_load(const char *path, struct tcpx_snapshot *snap)
 static int
 save(const struct tcpx_snapshot *snap, const char *path)
 {
-	struct output out;
 	char *bytes = NULL;
 	size_t len;
 	int rc;
@@ -53,9 +52,7 @@ save(const struct tcpx_snapshot *snap, const char *path)
 	path = path ? path : "-";
 	rc = tcpx_snapshot_format(snap, &bytes, &len);
 	if (!rc)
-		rc = output_open(&out, path);
-	if (!rc)
-		rc = output_close(&out, fwrite(bytes, 1, len, out.f) != len);
+		rc = output_text(path, bytes, len);
 	free(bytes);
 	return rc ? output_refused(NAME, path, rc) : TOOL_OK;
 }
