@@ -82,9 +82,8 @@ tcpx_asker_netdev(struct tcpx_asker *a, uint8_t command, unsigned ifindex, tcpx_
 		return a->netdev;
 	for (int i = 0; i < DUMP_TRIES && rc == -EINTR; i++) {
 		tcpx_genl_init(&r, (uint16_t)a->netdev, command, true);
-		tcpx_nl_put_u32(&r, command == TCPX_NETDEV_QUEUE_GET ? TCPX_NETDEV_QUEUE_IFINDEX
-								       : TCPX_NETDEV_NAPI_IFINDEX,
-				  ifindex);
+		tcpx_nl_put_u32(&r, command == TCPX_NETDEV_QUEUE_GET
+				? TCPX_NETDEV_QUEUE_IFINDEX : TCPX_NETDEV_NAPI_IFINDEX, ifindex);
 		rc = tcpx_genl_ask(&a->genl, &r, fn, arg);
 	}
 	return rc;

@@ -22,7 +22,8 @@ void tcpx_asker_close(struct tcpx_asker *a);
 TCPX_MUST_CHECK int tcpx_asker_ethtool(struct tcpx_asker *a, uint8_t command, unsigned ifindex,
 				       tcpx_genl_fn fn, void *arg);
 /* A request of linux/ethtool.h, which the answer overwrites. 0 or -errno. */
-TCPX_MUST_CHECK int tcpx_asker_ioctl(const struct tcpx_asker *a, const char *ifname, void *request);
+TCPX_MUST_CHECK int tcpx_asker_ioctl(const struct tcpx_asker *a, const char *ifname,
+				     void *request);
 /* All queues (TCPX_NETDEV_QUEUE_GET) or NAPIs (TCPX_NETDEV_NAPI_GET) of an interface. */
 TCPX_MUST_CHECK int tcpx_asker_netdev(struct tcpx_asker *a, uint8_t command, unsigned ifindex,
 				      tcpx_genl_fn fn, void *arg);

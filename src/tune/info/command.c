@@ -109,8 +109,8 @@ print_sending(const struct machine *m, const struct machine_driver *d)
 	       d->gpus ? "kernel, d2d, host" : "none is possible without a driver",
 	       m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_UNPACK_IMPL) : "refused");
 	if (lend.pipe_max > 0)
-		snprintf(splice, sizeof(splice), ", splice (pipes up to %s, of a user without rights "
-			 "%s in all)", out_size((uint64_t)lend.pipe_max, max),
+		snprintf(splice, sizeof(splice), ", splice (pipes up to %s, of a user without "
+			 "rights %s in all)", out_size((uint64_t)lend.pipe_max, max),
 			 lend.pipe_user_soft > 0
 			 ? out_size((uint64_t)lend.pipe_user_soft, soft) : "unlimited");
 	printf("  %-9s ", "zero-copy");
@@ -239,7 +239,8 @@ run(const struct machine *m, const struct args *a)
 		else
 			print_machine(m, &plugin);
 	}
-	if (rc == TOOL_OK && !config && (m->nics_rc < 0 || machine_plugin_missed(m, library, &plugin)))
+	if (rc == TOOL_OK && !config &&
+	    (m->nics_rc < 0 || machine_plugin_missed(m, library, &plugin)))
 		rc = TOOL_FINDING;
 	return rc;
 }
@@ -248,8 +249,9 @@ int
 cmd_info(int argc, char **argv)
 {
 	static const struct opt opts[] = {
-		{ 'c', "config", NULL, "every setting with its value, where that comes from, and "
-		  "what is allowed; a word chooses those with it in their names", OPT_FLAG(config) },
+		{ 'c', "config", NULL, "every setting with its value, where that comes from, "
+		  "and what is allowed; a word chooses those with it in their names",
+		  OPT_FLAG(config) },
 		{ 's', "set", NULL, "the same, only of settings that are not as by default",
 		  OPT_FLAG(set) },
 		{ 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: eth1,eth2 "
@@ -264,10 +266,10 @@ cmd_info(int argc, char **argv)
 	};
 	static const struct opt_command cmd = {
 		"tcpx info", "[OPTIONS] [NAME]",
-		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their distance "
-		"and their driver, the NCCL net plugin, threads and channels. Changes nothing; a "
-		"plugin is loaded in a process of its own. Exit code 1: no NIC to use, or not the "
-		"plugin that was named.",
+		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their "
+		"distance and their driver, the NCCL net plugin, threads and channels. Changes "
+		"nothing; a plugin is loaded in a process of its own. Exit code 1: no NIC to "
+		"use, or not the plugin that was named.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx info\n"
 		"  tcpx info --config\n"

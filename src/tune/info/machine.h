@@ -59,7 +59,7 @@ int machine_roles(struct machine *m, const char *nics, const char *control,
 /* By GPUs alone, among the chosen NICs: the roles that an environment is compared with. */
 void machine_roles_by_gpu(const struct machine *m, const char *control, struct tcpx_roles *out);
 
-/* The control port of a server here: TCPX_PORT, by default that of tcpx serve; 0: any, or none. */
+/* The control port of a server here: TCPX_PORT, or that of tcpx serve; 0: any, or none. */
 enum { MACHINE_SERVE_PORT = 28515 };
 uint16_t machine_port(const struct machine *m);
 /* A file below the machine's root that holds or begins with one number; or -1. */

@@ -28,8 +28,8 @@ nics_json(const struct machine *m, json_t *all)
 			"interface", out_json(m->nics[i].ifname), "address", addr,
 			"why", out_json(m->nics[i].why)));
 	}
-	return json_pack("{s:o, s:o, s:O, s:o}", "selection", out_json(m->selection), "used", used,
-			 "all", all, "control",
+	return json_pack("{s:o, s:o, s:O, s:o}", "selection", out_json(m->selection),
+			 "used", used, "all", all, "control",
 			 *m->control.name ? out_json(m->control.name) : json_null());
 }
 
@@ -76,7 +76,7 @@ machine_json(const struct machine *m)
 		json_array_append_new(providers, json_string(*words));
 	json_object_set_new(json, "nics", nics_json(m, json_object_get(json, "nics")));
 	json_object_update_new(json, json_pack(
-		"{s:o, s:s, s:o, s:o}", "providers", providers, "provider", machine_provider(m),
-		"defaults", defaults_json(m), "settings", settings_json(m)));
+		"{s:o, s:s, s:o, s:o}", "providers", providers,
+		"provider", machine_provider(m), "defaults", defaults_json(m), "settings", settings_json(m)));
 	return json;
 }

@@ -128,8 +128,9 @@ ask_driver(const struct tcpx_asker *a, const char *ifname, struct list *list)
 		if (tcpx_asker_ioctl(a, ifname, names) < 0 ||
 		    tcpx_asker_ioctl(a, ifname, values) < 0)
 			why = "the driver refuses to tell";
-		for (unsigned i = 0; !why && i < n && i < names->len && i < values->n_stats; i++) {
-			const char *name = (const char *)names->data + (size_t)i * ETH_GSTRING_LEN;
+		n = n < names->len ? n : names->len;
+		for (unsigned i = 0; !why && i < n && i < values->n_stats; i++) {
+			const char *name = (const char *)&names->data[i * ETH_GSTRING_LEN];
 
 			add(list, name, strnlen(name, ETH_GSTRING_LEN), true, values->data[i]);
 		}

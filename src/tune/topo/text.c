@@ -266,7 +266,8 @@ topo_print_nic(FILE *f, const struct tcpx_host_nic *nic, const char *first, bool
 		tool_paint(f, TOOL_PLAIN));
 	out_plain(f, nic->ifname);
 	fprintf(f, "%*s " NIC_COLUMNS, 15 - (int)strlen(nic->ifname), "", speed, mtu, queues,
-		node, *nic->driver ? nic->driver : "-", *nic->place.pci ? nic->place.pci : "-");
+		node, *nic->driver ? nic->driver : "-",
+		*nic->place.pci ? nic->place.pci : "-");
 }
 
 static void
@@ -356,7 +357,8 @@ void
 topo_print(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
 	fprintf(f, "%-12s %s%s\n", "machine",
-		strcmp(topo->root, "/") ? topo->root : "this one", topo->fixture ? " (not a real one)" : "");
+		strcmp(topo->root, "/") ? topo->root : "this one",
+		topo->fixture ? " (not a real one)" : "");
 	fprintf(f, "%-12s ", "kernel");
 	out_plain(f, *topo->kernel ? topo->kernel : "not known");
 	fprintf(f, "\n%-12s ", "irqbalance");
