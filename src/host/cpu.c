@@ -94,20 +94,10 @@ tcpx_host_own_cpus(struct tcpx_cpuset *set)
 static int
 read_status_mask(const char *root, struct tcpx_cpuset *set)
 {
-	static const char key[] = "\nCpus_allowed_list:";
-	char text[LIST_BYTES], *list;
-	int rc;
+	char list[LIST_BYTES];
+	int rc = tcpx_io_field(root, "/proc/self/status", "Cpus_allowed_list:", list, sizeof(list));
 
-	rc = tcpx_io_read(root, "/proc/self/status", text, sizeof(text));
-	if (rc < 0)
-		return rc;
-	list = strstr(text, key);
-	if (!list)
-		return -ENOENT;
-	list += strlen(key);
-	list += strspn(list, "\t ");
-	list[strcspn(list, "\n")] = '\0';
-	return tcpx_cpuset_parse(list, set);
+	return rc < 0 ? rc : tcpx_cpuset_parse(list, set);
 }
 
 int
@@ -126,7 +116,8 @@ tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out)
 		return tcpx_fail(TCPX_SUB_HOST, rc, "read a list of CPUs such as 0-3 from %s%s",
 				 root ? root : "", ONLINE);
 
-	rc = tcpx_io_is_machine(root) ? tcpx_host_own_cpus(&allowed) : read_status_mask(root, &allowed);
+	rc = tcpx_io_is_machine(root) ? tcpx_host_own_cpus(&allowed)
+				      : read_status_mask(root, &allowed);
 	if (rc < 0)
 		allowed = online;
 	tcpx_cpuset_and(&allowed, &online);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FIELDS_BYTES (1u << 20) /* of a file of lines "KEY: VALUE" */
+
 /* Reads all bytes up to the end of the file; one byte of room stays, to detect more. */
 static int
 read_all(int fd, char *buf, size_t cap)
@@ -127,6 +129,28 @@ tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_
 		return fd;
 	rc = tcpx_io_slurp_from(get_from_fd, &fd, max, text, len);
 	close(fd);
+	return rc;
+}
+
+int
+tcpx_io_field(const char *root, const char *path, const char *key, char *buf, size_t cap)
+{
+	size_t len;
+	char *text, *at;
+	int rc = tcpx_io_slurp(root, path, FIELDS_BYTES, &text, &len);
+
+	if (rc < 0)
+		return rc;
+	for (at = text; *at && strncmp(at, key, strlen(key)); at += *at == '\n')
+		at += strcspn(at, "\n");
+	rc = -EINVAL;
+	if (*at) {
+		at += strlen(key);
+		at += strspn(at, " \t");
+		at[strcspn(at, "\n")] = '\0';
+		rc = tcpx_io_join(buf, cap, "%s", at) ? 0 : -EFBIG;
+	}
+	free(text);
 	return rc;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory there is for this process: the machine's, or the less that its container has. */
 #include <stdio.h>
-#include <string.h>
 
 #include "host/host.h"
 #include "host/io.h"
@@ -11,13 +10,10 @@ static uint64_t
 installed(const char *root)
 {
 	unsigned long long kib;
-	char text[8192];
-	const char *at;
+	char text[64];
 
-	if (tcpx_io_read(root, "/proc/meminfo", text, sizeof(text)) <= 0)
-		return 0;
-	at = strstr(text, "MemTotal:");
-	return at && sscanf(at, "MemTotal: %llu kB", &kib) == 1 ? kib * 1024 : 0;
+	return tcpx_io_field(root, "/proc/meminfo", "MemTotal:", text, sizeof(text)) == 0 &&
+	       sscanf(text, "%llu kB", &kib) == 1 ? kib * 1024 : 0;
 }
 
 uint64_t

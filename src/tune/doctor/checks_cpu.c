@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/io.h"
 #include "tune/doctor/checks.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
@@ -12,28 +13,7 @@
 #define CAP_NET_ADMIN_BIT 12
 #define CAP_SYS_ADMIN_BIT 21
 #define STEAL_MAX 1.0 /* % of the time, taken by other guests */
-#define STATUS_BYTES 24576
 #define TABLE_BYTES (1u << 20)
-
-/* The text behind "KEY:" of proc/self/status, to the end of its line; false: no such key. */
-static bool
-status_line(const struct machine *m, const char *key, char *out, size_t cap)
-{
-	char *text = malloc(STATUS_BYTES), *at = NULL, want[32];
-	bool found = false;
-
-	snprintf(want, sizeof(want), "\n%s:", key);
-	if (text && tcpx_host_text_read(m->root, "/proc/self/status", text, STATUS_BYTES) > 0)
-		at = strstr(text, want);
-	if (at) {
-		at += strlen(want);
-		at += strspn(at, " \t");
-		snprintf(out, cap, "%.*s", (int)strcspn(at, "\n"), at);
-		found = true;
-	}
-	free(text);
-	return found;
-}
 
 static void
 probe_privileges(const struct machine *m, struct check_result *r)
@@ -41,7 +21,7 @@ probe_privileges(const struct machine *m, struct check_result *r)
 	unsigned long long caps;
 	char text[64];
 
-	if (!status_line(m, "CapEff", text, sizeof(text))) {
+	if (tcpx_io_field(m->root, "/proc/self/status", "CapEff:", text, sizeof(text)) < 0) {
 		check_unknown(r, "/proc/self/status does not tell");
 		return;
 	}
@@ -122,7 +102,7 @@ probe_irq_files(const struct machine *m, struct check_result *r)
 		check_unknown(r, "/proc/self/mountinfo cannot be read");
 	else if (read_only)
 		check_finding(r, "/proc/irq is mounted read-only, as in a container");
-	else if (!status_line(m, "Uid", uid, sizeof(uid)))
+	else if (tcpx_io_field(m->root, "/proc/self/status", "Uid:", uid, sizeof(uid)) < 0)
 		check_unknown(r, "/proc/self/status does not tell who we are");
 	else if (strtoul(uid + strcspn(uid, "\t "), NULL, 10) != 0)
 		check_finding(r, "only root may write there");

@@ -13,27 +13,20 @@
 #include "tune/facts/topo_part.h"
 
 #define THREADS 4096
+#define LIST_BYTES 40960 /* every second of 8192 CPUs */
 
 static void
 read_cpus(const char *root, long pid, struct tcpx_maybe_set *set)
 {
-	static const char key[] = "\nCpus_allowed_list:";
-	char path[64], text[24576], *list;
+	char path[64], list[LIST_BYTES];
 	int rc;
 
 	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
 	tcpx_cpuset_init(&set->cpus);
-	rc = tcpx_io_read(root, path, text, sizeof(text));
-	list = rc < 0 ? NULL : strstr(text, key);
-	if (list) {
-		list += strlen(key);
-		list += strspn(list, "\t ");
-		list[strcspn(list, "\n")] = '\0';
+	rc = tcpx_io_field(root, path, "Cpus_allowed_list:", list, sizeof(list));
+	if (rc == 0)
 		rc = tcpx_cpuset_parse(list, &set->cpus);
-	} else if (rc >= 0) {
-		rc = -EINVAL;
-	}
-	set->why = rc < 0 ? tcpx_maybe_why(rc) : NULL;
+	set->why = tcpx_maybe_why(rc);
 }
 
 static int

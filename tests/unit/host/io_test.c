@@ -201,6 +201,22 @@ TEST(numbers_are_strict)
 	}
 }
 
+TEST(fields_are_whole_lines_of_their_key)
+{
+	const char *root = machine.root;
+	char buf[8];
+
+	fixture_write(&machine, "fields", "not Key: no\nKeyed: no\nKey: \t1 kB\nKey: 2\n"
+		      "Long: 12345678\nEmpty:");
+	check("key", "rc", tcpx_io_field(root, "fields", "Key:", buf, sizeof(buf)), 0);
+	check_text("key", buf, "1 kB");
+	check("last", "rc", tcpx_io_field(root, "fields", "Empty:", buf, sizeof(buf)), 0);
+	check_text("last", buf, "");
+	check("long", "rc", tcpx_io_field(root, "fields", "Long:", buf, sizeof(buf)), -EFBIG);
+	check("no key", "rc", tcpx_io_field(root, "fields", "key:", buf, sizeof(buf)), -EINVAL);
+	check("no file", "rc", tcpx_io_field(root, "none", "Key:", buf, sizeof(buf)), -ENOENT);
+}
+
 TEST(lists_are_in_the_order_of_their_bytes)
 {
 	struct tcpx_io_names names;
