@@ -103,13 +103,13 @@ tcpx_vecname_parse(const char *driver, const char *name, struct tcpx_vecname *ou
 
 /* gve's blocks count both directions: the number of one direction. */
 static int
-blocks_each_way(const char *driver, const struct tcpx_machine_vector *v, unsigned count)
+blocks_each_way(const char *driver, const struct tcpx_nic_vector *v, unsigned count)
 {
 	struct tcpx_vecname name;
 	int last = -1;
 
 	for (unsigned i = 0; i < count; i++)
-		if (tcpx_vecname_parse(driver, v[i].name, &name) && name.block &&
+		if (tcpx_vecname_parse(driver, v[i].v.name, &name) && name.block &&
 		    name.index > last)
 			last = name.index;
 	return (last + 1) % 2 ? 0 : (last + 1) / 2;
@@ -117,7 +117,7 @@ blocks_each_way(const char *driver, const struct tcpx_machine_vector *v, unsigne
 
 /* 1 where channels count from 1, as on some kernels of mlx5, and where the first vector of tg3 is its link's. */
 static int
-first_channel(const char *driver, const struct tcpx_machine_vector *v, unsigned count)
+first_channel(const char *driver, const struct tcpx_nic_vector *v, unsigned count)
 {
 	struct tcpx_vecname name;
 	int first = INT_MAX;
@@ -125,28 +125,28 @@ first_channel(const char *driver, const struct tcpx_machine_vector *v, unsigned 
 	if (strncmp(driver, "mlx5", 4) != 0 && strcmp(driver, "tg3") != 0)
 		return 0;
 	for (unsigned i = 0; i < count; i++)
-		if (tcpx_vecname_parse(driver, v[i].name, &name) &&
+		if (tcpx_vecname_parse(driver, v[i].v.name, &name) &&
 		    name.kind == TCPX_VECTOR_TXRX && name.index < first)
 			first = name.index;
 	return first == 1;
 }
 
 static void
-map_by_name(const char *driver, struct tcpx_machine_vector *v, unsigned count)
+map_by_name(const char *driver, struct tcpx_nic_vector *v, unsigned count)
 {
 	int each = blocks_each_way(driver, v, count), first = first_channel(driver, v, count);
 	struct tcpx_vecname name;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (v[i].source == TCPX_VECTOR_NETDEV ||
-		    !tcpx_vecname_parse(driver, v[i].name, &name) || (name.block && !each))
+		if (v[i].v.source == TCPX_VECTOR_NETDEV ||
+		    !tcpx_vecname_parse(driver, v[i].v.name, &name) || (name.block && !each))
 			continue;
-		v[i].source = TCPX_VECTOR_NAME;
-		v[i].kind = name.kind;
-		v[i].queue = name.index < 0 ? -1 : name.index - first;
+		v[i].v.source = TCPX_VECTOR_NAME;
+		v[i].v.kind = name.kind;
+		v[i].v.queue = name.index < 0 ? -1 : name.index - first;
 		if (name.block) {
-			v[i].kind = name.index < each ? TCPX_VECTOR_TX : TCPX_VECTOR_RX;
-			v[i].queue = name.index % each;
+			v[i].v.kind = name.index < each ? TCPX_VECTOR_TX : TCPX_VECTOR_RX;
+			v[i].v.queue = name.index % each;
 		}
 	}
 }
@@ -154,31 +154,31 @@ map_by_name(const char *driver, struct tcpx_machine_vector *v, unsigned count)
 /* gve has n for TX, n for RX and one more, in this order, even while they have no action
  * because the interface is down. */
 static void
-map_by_order(const char *driver, struct tcpx_machine_vector *v, unsigned count)
+map_by_order(const char *driver, struct tcpx_nic_vector *v, unsigned count)
 {
 	unsigned each = count / 2;
 
 	if (strcmp(driver, "gve") != 0 || count < 3 || count % 2 == 0)
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		if (v[i].source != TCPX_VECTOR_NOT || v[i].name[0])
+		if (v[i].v.source != TCPX_VECTOR_NOT || v[i].v.name[0])
 			continue;
-		v[i].source = TCPX_VECTOR_ORDER;
-		v[i].kind = i == count - 1 ? TCPX_VECTOR_MGMT :
+		v[i].v.source = TCPX_VECTOR_ORDER;
+		v[i].v.kind = i == count - 1 ? TCPX_VECTOR_MGMT :
 			    i < each ? TCPX_VECTOR_TX : TCPX_VECTOR_RX;
-		v[i].queue = i == count - 1 ? -1 : (int)(i % each);
+		v[i].v.queue = i == count - 1 ? -1 : (int)(i % each);
 	}
 }
 
 void
-tcpx_vectors_map(const char *driver, struct tcpx_machine_vector *v, unsigned count)
+tcpx_vectors_map(const char *driver, struct tcpx_nic_vector *v, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		if (v[i].source == TCPX_VECTOR_NETDEV)
+		if (v[i].v.source == TCPX_VECTOR_NETDEV)
 			continue;
-		v[i].source = TCPX_VECTOR_NOT;
-		v[i].kind = TCPX_VECTOR_UNKNOWN;
-		v[i].queue = -1;
+		v[i].v.source = TCPX_VECTOR_NOT;
+		v[i].v.kind = TCPX_VECTOR_UNKNOWN;
+		v[i].v.queue = -1;
 	}
 	map_by_name(driver, v, count);
 	map_by_order(driver, v, count);

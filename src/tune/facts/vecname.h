@@ -20,7 +20,7 @@
 #ifndef TUNE_FACTS_VECNAME_H
 #define TUNE_FACTS_VECNAME_H
 
-#include "host/machine.h"
+#include "tune/facts/queues.h"
 
 struct tcpx_vecname {
 	enum tcpx_vector_kind kind;
@@ -36,6 +36,6 @@ bool tcpx_vecname_parse(const char *driver, const char *name, struct tcpx_vecnam
  * tcpx_vectors_map - kind, queue and source of the vectors of one NIC
  * @v: all of them, by IRQ; those with source TCPX_VECTOR_NETDEV stay as they are
  */
-void tcpx_vectors_map(const char *driver, struct tcpx_machine_vector *v, unsigned count);
+void tcpx_vectors_map(const char *driver, struct tcpx_nic_vector *v, unsigned count);
 
 #endif

@@ -183,32 +183,15 @@ drop_others(const char *root, const struct tcpx_host_nic *nic, struct tcpx_nic_v
 	return kept;
 }
 
-/* Writes the mapping of all vectors into them. -ENOMEM. */
-static int
-map(const char *driver, struct tcpx_nic_vector *all, unsigned count)
-{
-	struct tcpx_machine_vector *v = malloc((count + 1) * sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	for (unsigned i = 0; i < count; i++)
-		v[i] = all[i].v;
-	tcpx_vectors_map(driver, v, count);
-	for (unsigned i = 0; i < count; i++)
-		all[i].v = v[i];
-	free(v);
-	return 0;
-}
-
 int
 tcpx_vectors_read(const char *root, const struct tcpx_host_nic *nic,
 		  const struct tcpx_irqtab *tab, const struct tcpx_nic_queue *queues,
 		  unsigned queue_count, struct tcpx_nic_vector **out, unsigned *count,
 		  const char **why)
 {
-	struct tcpx_nic_vector *all = NULL;
+	struct tcpx_nic_vector *all;
 	uint32_t irq[VECTORS];
-	int n = 0, rc = 0;
+	int n;
 
 	*out = NULL;
 	*count = 0;
@@ -219,24 +202,19 @@ tcpx_vectors_read(const char *root, const struct tcpx_host_nic *nic,
 	if (n <= 0)
 		n = list_wired(root, nic->place.pci, irq);
 	*why = n == 0 ? "its device lists no interrupts" : NULL;
-	if (n > 0)
-		all = calloc((size_t)n, sizeof(*all));
-	if (n > 0 && !all)
-		rc = -ENOMEM;
-	for (int i = 0; all && i < n; i++) {
+	if (n == 0)
+		return 0;
+	all = calloc((size_t)n, sizeof(*all));
+	if (!all)
+		return tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "facts of %d vectors of %s", n,
+				 nic->ifname);
+	for (int i = 0; i < n; i++) {
 		all[i].v.irq = irq[i];
 		read_vector(root, tab, &all[i]);
 		take_said(queues, queue_count, &all[i].v);
 	}
-	if (all) {
-		n = (int)drop_others(root, nic, all, (unsigned)n);
-		rc = map(nic->driver, all, (unsigned)n);
-	}
-	if (rc < 0) {
-		free(all);
-		return tcpx_fail(TCPX_SUB_HOST, rc, "facts of %d vectors of %s", n, nic->ifname);
-	}
 	*out = all;
-	*count = (unsigned)n;
+	*count = drop_others(root, nic, all, (unsigned)n);
+	tcpx_vectors_map(nic->driver, all, *count);
 	return 0;
 }

@@ -76,16 +76,17 @@ TEST(names_say_what_they_serve)
 	}
 }
 
-static struct tcpx_machine_vector v[64];
+static struct tcpx_nic_vector v[64];
 
 static void
 fill(unsigned count, const char *format)
 {
 	for (unsigned i = 0; i < count; i++) {
-		v[i] = (struct tcpx_machine_vector){ .irq = 100 + i, .source = TCPX_VECTOR_NOT };
-		snprintf(v[i].name, sizeof(v[i].name), "%s%u", format, i);
+		v[i].v = (struct tcpx_machine_vector){ .irq = 100 + i,
+						       .source = TCPX_VECTOR_NOT };
+		snprintf(v[i].v.name, sizeof(v[i].v.name), "%s%u", format, i);
 		if (!*format)
-			v[i].name[0] = '\0';
+			v[i].v.name[0] = '\0';
 	}
 }
 
@@ -95,16 +96,16 @@ check_gve(enum tcpx_vector_source source)
 	for (int i = 0; i < 33; i++) {
 		const char *name = i < 16 ? "tx" : i < 32 ? "rx" : "mgmt";
 
-		check_text(name, tcpx_vector_kind_name(v[i].kind), name);
-		check(name, "queue", v[i].queue, i < 32 ? i % 16 : -1);
-		check(name, "source", v[i].source, source);
+		check_text(name, tcpx_vector_kind_name(v[i].v.kind), name);
+		check(name, "queue", v[i].v.queue, i < 32 ? i % 16 : -1);
+		check(name, "source", v[i].v.source, source);
 	}
 }
 
 TEST(blocks_of_gve_are_split)
 {
 	fill(32, "gve-ntfy-blk");
-	v[32] = (struct tcpx_machine_vector){ .irq = 132, .source = TCPX_VECTOR_NOT,
+	v[32].v = (struct tcpx_machine_vector){ .irq = 132, .source = TCPX_VECTOR_NOT,
 					      .name = "gve-mgmnt@pci:0000:06:00.0" };
 	tcpx_vectors_map("gve", v, 33);
 	check_gve(TCPX_VECTOR_NAME);
@@ -130,17 +131,17 @@ TEST(nothing_is_guessed)
 {
 	fill(3, "gve-ntfy-blk"); /* not even: which half is which? */
 	tcpx_vectors_map("gve", v, 3);
-	check("odd", "source", v[0].source, TCPX_VECTOR_NOT);
+	check("odd", "source", v[0].v.source, TCPX_VECTOR_NOT);
 	fill(32, ""); /* one is missing */
 	tcpx_vectors_map("gve", v, 32);
-	check("even", "source", v[0].source, TCPX_VECTOR_NOT);
+	check("even", "source", v[0].v.source, TCPX_VECTOR_NOT);
 	fill(33, ""); /* another driver has another order */
 	tcpx_vectors_map("ice", v, 33);
-	check("ice", "source", v[0].source, TCPX_VECTOR_NOT);
-	check("ice", "queue", v[0].queue, -1);
+	check("ice", "source", v[0].v.source, TCPX_VECTOR_NOT);
+	check("ice", "queue", v[0].v.queue, -1);
 	fill(3, "strange");
 	tcpx_vectors_map("gve", v, 3);
-	check("strange", "kind", v[0].kind, TCPX_VECTOR_UNKNOWN);
+	check("strange", "kind", v[0].v.kind, TCPX_VECTOR_UNKNOWN);
 	tcpx_vectors_map("gve", v, 0);
 }
 
@@ -148,19 +149,20 @@ TEST(channels_of_mlx5_may_begin_with_1)
 {
 	fill(9, "mlx5_comp");
 	tcpx_vectors_map("mlx5_core", v + 1, 8);
-	check("first", "queue", v[1].queue, 0);
-	check("last", "queue", v[8].queue, 7);
+	check("first", "queue", v[1].v.queue, 0);
+	check("last", "queue", v[8].v.queue, 7);
 	tcpx_vectors_map("mlx5_core", v, 9);
-	check("from 0", "queue", v[8].queue, 8);
+	check("from 0", "queue", v[8].v.queue, 8);
 }
 
 TEST(what_the_kernel_said_stays)
 {
 	fill(2, "virtio0-input.");
-	v[1] = (struct tcpx_machine_vector){ .irq = 5, .source = TCPX_VECTOR_NETDEV, .queue = 9,
-					     .kind = TCPX_VECTOR_TX, .name = "virtio0-input.1" };
+	v[1].v = (struct tcpx_machine_vector){ .irq = 5, .source = TCPX_VECTOR_NETDEV,
+					       .queue = 9, .kind = TCPX_VECTOR_TX,
+					       .name = "virtio0-input.1" };
 	tcpx_vectors_map("virtio_net", v, 2);
-	check("said", "queue", v[1].queue, 9);
-	check("said", "kind", v[1].kind, TCPX_VECTOR_TX);
-	check("named", "source", v[0].source, TCPX_VECTOR_NAME);
+	check("said", "queue", v[1].v.queue, 9);
+	check("said", "kind", v[1].v.kind, TCPX_VECTOR_TX);
+	check("named", "source", v[0].v.source, TCPX_VECTOR_NAME);
 }
