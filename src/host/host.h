@@ -171,6 +171,9 @@ TCPX_MUST_CHECK int tcpx_host_nics_control(const struct tcpx_host_nic *all, unsi
 bool tcpx_host_nic_is_called(const struct tcpx_host_nic *nic, const char *name);
 /* Why a NIC cannot be used; NULL if it can. Static. */
 const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
+/* Are sockets of a chosen NIC bound to its device, beside its address? */
+bool tcpx_host_nic_binds(const struct tcpx_host_nic *nic);
+
 /* This boot of this host and the network namespace of the calling thread, as one number: where it
  * differs between two, the loopback of the one is not that of the other. 0: unknown. */
 uint64_t tcpx_host_id(void);

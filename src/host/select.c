@@ -35,6 +35,13 @@ tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
 	return nic->addr.family == 0 ? "no address" : NULL;
 }
 
+/* Packets to the address of a NIC without a link come by others. */
+bool
+tcpx_host_nic_binds(const struct tcpx_host_nic *nic)
+{
+	return !nic->loopback && strcmp(nic->kind, "dummy") != 0 && !strcmp(nic->name, nic->ifname);
+}
+
 static int
 parse_selection(const char *text, struct selection *sel)
 {

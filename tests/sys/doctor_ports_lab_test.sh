@@ -12,6 +12,9 @@ serve_on h1
 doctor() {
 	on h0 "$tool" doctor --only peer-ports "$@"
 }
+back() {
+	on h0 "$tool" doctor --only peer-back "$@"
+}
 # matches PATTERN COMMAND...: a line of its output does.
 matches() {
 	pattern=$1
@@ -32,9 +35,10 @@ unshut() {
 	on "$1" nft delete table inet t
 }
 
-ok "all is open" says "4 pairs of NICs, there and back" doctor --peer 10.77.0.2,10.77.1.2
+ok "all is open" says "2 pairs of NICs" doctor --peer 10.77.0.2,10.77.1.2
+ok "and back" says "2 pairs of NICs" back --peer 10.77.0.2,10.77.1.2
 ok "and that ends with 0" doctor --peer 10.77.0.2
-ok "one NIC is asked about alone" says "1 pair of NICs, there and back" \
+ok "one NIC is asked about alone" says "1 pair of NICs" \
 	doctor --nics eth1 --peer 10.77.1.2
 ok "nobody listens at the control port" says "no control port of the peer is open" \
 	doctor --peer 10.77.0.2:99
@@ -51,14 +55,14 @@ while True:
     c.sendall(b'220 hello\r\n')
     c.close()"
 within 10 grep -q ready "$scratch/other"
-ok "the way back is not tried with another program" \
+ok "data ports are not tried with another program" \
 	matches '^unknown +peer-ports' doctor --peer 10.77.0.2:7777
-ok "and that is said" says "the way back was not tried" doctor --peer 10.77.0.2:7777
+ok "nor is the way back" says "not tried: no session with" back --peer 10.77.0.2:7777
 
 if on h0 nft list ruleset >/dev/null 2>&1; then
 	shut h1 reject with tcp reset
 	ok "there, refused" matches 'here -> 10\.77\.0\.2:[0-9]+ is refused' doctor --peer 10.77.0.2
-	ok "the way back was not tried" says "the way back was not tried" doctor --peer 10.77.0.2
+	ok "the way back was not tried" says "not tried: no session with" back --peer 10.77.0.2
 	ok "is an error" exits 1 doctor --peer 10.77.0.2
 	unshut h1
 	shut h1 drop
@@ -70,11 +74,12 @@ if on h0 nft list ruleset >/dev/null 2>&1; then
 	unshut h1
 	shut h0 reject with tcp reset
 	ok "back, refused" matches '10\.77\.0\.2 -> 10\.77\.0\.1:[0-9]+ \(eth0\) is refused' \
-		doctor --nics eth0 --peer 10.77.0.2
+		back --nics eth0 --peer 10.77.0.2
+	ok "is a note" exits 0 back --nics eth0 --peer 10.77.0.2
 	unshut h0
 	shut h0 drop
 	ok "back, silent" matches '10\.77\.1\.2 -> 10\.77\.1\.1:[0-9]+ \(eth1\) is silent' \
-		doctor --nics eth1 --peer 10.77.1.2
+		back --nics eth1 --peer 10.77.1.2
 	unshut h0
 	shut h1 drop
 	on h1 nft add rule inet t c tcp dport 28515 drop
@@ -85,6 +90,6 @@ else
 	count=$((count + 1))
 	echo "ok $count - refused and silent data ports # SKIP no nft here"
 fi
-ok "after all that it is open" says "1 pair of NICs, there and back" \
+ok "after all that it is open" says "1 pair of NICs" \
 	doctor --nics eth0 --peer 10.77.0.2
 done_testing

@@ -105,9 +105,7 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	memset(to, 0, sizeof(*to));
 	snprintf(to->name, sizeof(to->name), "%s", from->name);
 	to->addr = from->addr;
-	/* packets to the address of one without a link come by others */
-	to->bind_device = !from->loopback && strcmp(from->kind, "dummy") != 0 &&
-			  strcmp(from->name, from->ifname) == 0;
+	to->bind_device = tcpx_host_nic_binds(from);
 	to->numa = from->place.numa;
 	to->mbps = from->speed_mbps;
 	to->gpu = TCPX_ON_HOST;

@@ -16,7 +16,7 @@
  *	path           ->       path_go    both sides copy to and from their GPUs now
  *	               <-       path_ran   at what speed
  *	look           ->       view       channels, when something is stuck
- *	reach          ->       reach_at   a port to connect to (perf_serve_reach.c); any time
+ *	reach          ->       reach_at   ports to connect to (tool/reach.h); any time
  *	bye
  */
 #ifndef MEASURE_JOB_JOB_H

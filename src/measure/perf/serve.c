@@ -383,7 +383,7 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 	else if (!strcmp(t, "look"))
 		rc = take_look(s, g);
 	else if (!strcmp(t, "reach"))
-		rc = client_take_reach(g, msg);
+		rc = client_take_reach(s, g, msg);
 	else if (!g->has_job)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
 	else if (!strcmp(t, "path"))

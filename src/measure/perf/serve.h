@@ -116,7 +116,7 @@ void serve_sweep(struct serve *s);
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
 /* Calls between the parts of the server, serve_*.c. */
-int client_take_reach(struct client *g, const json_t *msg);
+int client_take_reach(const struct serve *s, struct client *g, const json_t *msg);
 void client_step_reach(struct client *g);
 void client_end_reach(struct client *g);
 int client_take_raw(struct serve *s, struct client *g, const json_t *msg);

@@ -80,6 +80,10 @@ void check_judge(struct check_result *r, const char *ok_fmt, ...)
 /* For a probe that asks the kernel about this process. False: the root is a directory, and
  * the check is skipped. */
 bool check_here(const struct machine *m, struct check_result *r);
+/* Adds the pairs of NICs that lose full-size packets, where a peer was tried. */
+void check_add_sizes(const struct machine *m, struct check_result *r);
+/* A peer was tried, and each pair with this NIC connects, there and back. */
+bool check_meets_peer(const struct machine *m, const struct tcpx_host_nic *nic);
 /* Does the mount of @path have an option, "noexec"? False: not known. */
 bool check_mounted(const struct machine *m, const char *path, const char *option, bool *has);
 /* Whether the running kernel was built with CONFIG_...: 'y' or 'n'; 0: not known. */

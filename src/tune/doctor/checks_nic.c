@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tune/doctor/checks.h"
+#include "tune/doctor/peer_route.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
 
@@ -125,44 +126,90 @@ read_conf(const struct machine *m, const char *ifname, const char *name)
 	return all > own ? all : own;
 }
 
+static long long
+least_conf(const struct machine *m, const struct tcpx_host_nic *a, const struct tcpx_host_nic *b,
+	   const char *name)
+{
+	long long of_a = read_conf(m, a->ifname, name), of_b = read_conf(m, b->ifname, name);
+
+	return of_a < of_b ? of_a : of_b;
+}
+
+/* The NIC that the route to the subnet of both names: strict filtering drops packets of the other. */
+static const struct tcpx_host_nic *
+routed(const struct machine *m, const struct tcpx_host_nic *a, const struct tcpx_host_nic *b)
+{
+	char route[8192], ifname[16];
+
+	if (tcpx_host_text_read(m->root, "/proc/net/route", route, sizeof(route)) < 0 ||
+	    !peer_route_find(route, &a->addr, ifname, sizeof(ifname)))
+		return a;
+	return strcmp(ifname, b->ifname) ? a : b;
+}
+
+/* Without the settings of ARP either NIC answers for both addresses, one that is not used, too. */
 static void
 judge_pair(const struct machine *m, const struct tcpx_host_nic *a,
 	   const struct tcpx_host_nic *b, struct check_result *r)
 {
-	long long filter = read_conf(m, b->ifname, "rp_filter");
-	long long ignore = read_conf(m, b->ifname, "arp_ignore");
-	long long announce = read_conf(m, b->ifname, "arp_announce");
+	const struct tcpx_host_nic *other = routed(m, a, b) == a ? b : a;
+	long long filter = read_conf(m, other->ifname, "rp_filter");
+	long long ignore = least_conf(m, a, b, "arp_ignore");
+	long long announce = least_conf(m, a, b, "arp_announce");
+	bool drops = filter == 1 && machine_chosen(m, other->ifname);
 
-	/* Strict filtering drops packets of a NIC that the route does not name. Without the
-	 * other two settings, either NIC answers for both addresses. */
-	if (filter == 1 || ignore == 0 || announce == 0)
+	if (drops || ignore == 0 || announce == 0)
 		check_add(r, "%s and %s: rp_filter %lld, arp_ignore %lld, arp_announce %lld",
 			  a->name, b->name, filter, ignore, announce);
+}
+
+/* Any two addresses of theirs. */
+static bool
+share_subnet(const struct tcpx_host_nic *a, const struct tcpx_host_nic *b)
+{
+	for (unsigned i = 0; i < a->addr_count; i++)
+		for (unsigned k = 0; k < b->addr_count; k++)
+			if (a->addrs[i].family == 4 &&
+			    tcpx_host_addr_same_subnet(&a->addrs[i], &b->addrs[k]))
+				return true;
+	return false;
+}
+
+/* Neither is used, or the one that is has just met the peer all the same. */
+static bool
+is_harmless(const struct machine *m, const struct tcpx_host_nic *a, const struct tcpx_host_nic *b)
+{
+	bool used_a = machine_chosen(m, a->ifname), used_b = machine_chosen(m, b->ifname);
+
+	return (!used_a && !used_b) ||
+	       (used_a != used_b && check_meets_peer(m, used_a ? a : b));
 }
 
 static void
 probe_subnets(const struct machine *m, struct check_result *r)
 {
-	unsigned pairs = 0;
+	unsigned up = 0, pairs = 0;
 
-	if (m->nic_count < 2) {
-		check_skip(r, "fewer than 2 NICs are chosen");
-		return;
-	}
-	for (unsigned i = 0; i < m->nic_count; i++) {
-		for (unsigned k = i + 1; k < m->nic_count; k++) {
-			const struct tcpx_host_nic *a = &m->nics[i], *b = &m->nics[k];
+	for (unsigned i = 0; i < m->facts->nic_count; i++) {
+		const struct tcpx_host_nic *a = &m->facts->nics[i];
 
-			if (a->loopback || b->loopback || !strcmp(a->ifname, b->ifname) ||
-			    a->addr.family != 4 ||
-			    !tcpx_host_addr_same_subnet(&a->addr, &b->addr))
+		if (!a->up || a->loopback)
+			continue;
+		up++;
+		for (unsigned k = i + 1; k < m->facts->nic_count; k++) {
+			const struct tcpx_host_nic *b = &m->facts->nics[k];
+
+			if (!b->up || b->loopback || !share_subnet(a, b) || is_harmless(m, a, b))
 				continue;
 			pairs++;
 			judge_pair(m, a, b, r);
 		}
 	}
-	check_judge(r, pairs ? "%u pairs in one subnet, set up for it" : "no two in one subnet",
-		    pairs);
+	if (up < 2)
+		check_skip(r, "fewer than 2 NICs are up");
+	else
+		check_judge(r, pairs ? "%u pairs in one subnet, set up for it" :
+				       "no two in one subnet", pairs);
 }
 
 static void
@@ -185,8 +232,9 @@ probe_mtu(const struct machine *m, struct check_result *r)
 			check_add(r, "%s has %u but %s %u", nic->name, nic->mtu, first->name,
 				  first->mtu);
 	}
-	if (first)
-		check_judge(r, "%u", first->mtu);
+	check_add_sizes(m, r);
+	if (first || r->evidence[0])
+		check_judge(r, "%u", first ? first->mtu : 0);
 	else
 		check_unknown(r, "no MTU is known");
 }
@@ -323,7 +371,7 @@ const struct check checks_nic[] = {
 	{ "subnets", CHECK_WARNING, "Can NICs that share a subnet be told apart?", probe_subnets,
 	  "Give each NIC its own subnet, or for these: sysctl net.ipv4.conf.NIC.rp_filter=2, "
 	  "arp_ignore=1, arp_announce=2." },
-	{ "mtu", CHECK_WARNING, "Are the MTUs equal and at least 1500?", probe_mtu,
+	{ "mtu", CHECK_WARNING, "Are the MTUs equal, 1500 at least, and carried?", probe_mtu,
 	  "Set the greatest that the whole network carries, the same everywhere: "
 	  "ip link set NIC mtu BYTES. Small packets cost CPU time." },
 	{ "nic-nodes", CHECK_WARNING, "Is the NUMA node of every NIC known?", probe_node,

@@ -9,9 +9,9 @@
 
 #include "tune/doctor/checks.h"
 #include "tune/doctor/firewall.h"
-#include "tune/doctor/peer_connect.h"
 #include "tune/doctor/peer_reach.h"
 #include "tune/doctor/peer_route.h"
+#include "tool/reach.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
 
@@ -25,16 +25,22 @@ control_port(const struct machine *m)
 	return port ? port : MACHINE_SERVE_PORT;
 }
 
+static bool
+has_peer(const struct machine *m, struct check_result *r)
+{
+	if (!m->peer)
+		check_skip(r, "--peer names no other machine");
+	return m->peer != NULL;
+}
+
 /* The peers; false: the check has its answer. */
 static bool
 get_peers(const struct machine *m, struct peer_addr *peer, unsigned *count, struct check_result *r)
 {
 	char why[192];
 
-	if (!m->peer) {
-		check_skip(r, "--peer names no other machine");
+	if (!has_peer(m, r))
 		return false;
-	}
 	if (peer_list_parse(m->peer, control_port(m), m->here, peer, count, why, sizeof(why)) == 0)
 		return true;
 	check_finding(r, "%s", why);
@@ -59,6 +65,17 @@ is_loopback(const struct tcpx_addr *addr)
 	return addr->family == 4 ? addr->ip[0] == 127 : !memcmp(addr->ip, one, sizeof(one));
 }
 
+/* A socket bound to a device goes by that device's routes, whatever the first one is. */
+static bool
+has_way(const struct machine *m, const char *route, const struct tcpx_addr *to)
+{
+	for (unsigned i = 0; i < m->nic_count; i++)
+		if (tcpx_host_nic_binds(&m->nics[i]) ? peer_route_by(route, to, m->nics[i].ifname) :
+						       !is_loopback(&m->nics[i].addr))
+			return true;
+	return false;
+}
+
 static void
 judge_address(const struct machine *m, const struct tcpx_roles *roles, const char *route,
 	      const struct peer_addr *p, struct check_result *r)
@@ -79,7 +96,7 @@ judge_address(const struct machine *m, const struct tcpx_roles *roles, const cha
 	} else if (roles->by_gpu && roles->control && !tcpx_roles_data(roles, ifname)) {
 		check_add(r, "%s is reached by %s, which is no GPU's NIC: give the peer's data NICs, too",
 			  p->text, ifname);
-	} else if (!machine_chosen(m, ifname)) {
+	} else if (!has_way(m, route, &p->addr)) {
 		check_add(r, "%s is reached by %s, which is not used", p->text, ifname);
 	}
 }
@@ -111,82 +128,220 @@ probe_address(const struct machine *m, struct check_result *r)
 
 /* ---- connecting ---------------------------------------------------------------------------- */
 
-/* From one NIC to all addresses: how many answered; the first reason for a failure. */
-static unsigned
-try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned count,
-	bool reached[PEERS_MAX], bool refused[PEERS_MAX], int *why)
+/* What was found on the way there; NULL: the check has its answer. */
+static const struct reach *
+get_reach(const struct machine *m, struct check_result *r)
 {
-	struct attempt a[PEERS_MAX];
-	unsigned answered = 0;
+	struct reach *reach = m->reach;
 
-	attempts_make(&nic->addr, peer, count, NULL, 0, a);
-	for (unsigned i = 0; i < count; i++) {
-		bool answer = a[i].error == 0 || a[i].error == ECONNREFUSED;
+	if (!has_peer(m, r) || !check_here(m, r) ||
+	    (!reach->done && !get_peers(m, reach->peer, &reach->peer_count, r)))
+		return NULL;
+	if (!reach->done)
+		peer_reach(m, reach);
+	return reach;
+}
 
-		refused[i] |= a[i].error == ECONNREFUSED;
-		if (answer)
-			reached[i] = true;
-		else if (!*why)
-			*why = a[i].error == EINPROGRESS ? ETIMEDOUT : a[i].error;
-		answered += answer;
+/* The same for checks that can do without; NULL: there is none. */
+static const struct reach *
+get_reach_quietly(const struct machine *m)
+{
+	struct check_result own = { .status = CHECK_UNKNOWN };
+
+	return m->peer && m->here ? get_reach(m, &own) : NULL;
+}
+
+static const char *
+outcome(int error)
+{
+	return error == ECONNREFUSED ? "is refused" : error == ETIMEDOUT ? "is silent" :
+								     strerror(error);
+}
+
+static bool
+answers(const struct reach_pair *p)
+{
+	return p->path == 0 || p->path == ECONNREFUSED;
+}
+
+static bool
+connects(const struct reach_pair *p)
+{
+	return p->data == 0;
+}
+
+static bool
+comes_back(const struct reach_pair *p)
+{
+	return p->back == REACH_OPEN;
+}
+
+/* Whether this NIC of ours, or of the peer, is in a pair that @good likes. */
+static bool
+nic_has(const struct reach *reach, unsigned nic, bool (*good)(const struct reach_pair *p))
+{
+	for (unsigned i = 0; i < reach->pair_count; i++)
+		if (reach->pair[i].nic == nic && good(&reach->pair[i]))
+			return true;
+	return false;
+}
+
+static bool
+far_has(const struct reach *reach, unsigned far, bool (*good)(const struct reach_pair *p))
+{
+	for (unsigned i = 0; i < reach->pair_count; i++)
+		if (reach->pair[i].far == far && good(&reach->pair[i]))
+			return true;
+	return false;
+}
+
+static void
+judge_controls(const struct reach *reach, struct check_result *r)
+{
+	for (unsigned i = 0; i < reach->peer_count; i++)
+		if (reach->control[i])
+			check_add(r, "%s port %u %s%s", reach->peer[i].text, reach->peer[i].port,
+				  outcome(reach->control[i]), reach->control[i] == ECONNREFUSED ?
+				  ": nobody listens there" : "");
+}
+
+static void
+add_way(const struct machine *m, const struct reach *reach, const struct reach_pair *p,
+	const struct reach_way *way, const char *arrow, struct check_result *r)
+{
+	check_add(r, "%s %s %s: packets of %u bytes are lost, those of %u pass, MTU %u here, %u there",
+		  m->nics[p->nic].name, arrow, reach->far[p->far].text, way->full, way->passes, p->mtu,
+		  p->far_mtu);
+}
+
+void
+check_add_sizes(const struct machine *m, struct check_result *r)
+{
+	const struct reach *reach = get_reach_quietly(m);
+
+	for (unsigned i = 0; reach && i < reach->pair_count; i++) {
+		const struct reach_pair *p = &reach->pair[i];
+
+		if (p->out.small && p->in.small && p->out.passes == p->in.passes) {
+			add_way(m, reach, p, &p->out, "<->", r);
+			continue;
+		}
+		if (p->out.small)
+			add_way(m, reach, p, &p->out, "->", r);
+		if (p->in.small)
+			add_way(m, reach, p, &p->in, "<-", r);
 	}
-	attempts_close(a, count);
-	return answered;
+}
+
+bool
+check_meets_peer(const struct machine *m, const struct tcpx_host_nic *nic)
+{
+	const struct reach *reach = get_reach_quietly(m);
+	bool all = false;
+
+	for (unsigned i = 0; reach && i < reach->pair_count; i++) {
+		const struct reach_pair *p = &reach->pair[i];
+
+		if (!strcmp(m->nics[p->nic].ifname, nic->ifname) &&
+		    !(all = connects(p) && comes_back(p)))
+			return false;
+	}
+	return all;
 }
 
 static void
 probe_paths(const struct machine *m, struct check_result *r)
 {
-	bool reached[PEERS_MAX] = { false }, refused[PEERS_MAX] = { false };
-	struct peer_addr peer[PEERS_MAX];
-	unsigned count, pairs = 0;
+	const struct reach *reach = get_reach(m, r);
+	unsigned pairs = 0;
 
-	if (m->peer && !check_here(m, r))
+	if (!reach)
 		return;
-	if (!get_peers(m, peer, &count, r))
-		return;
-	for (unsigned i = 0; i < m->nic_count; i++) {
-		unsigned answered;
-		int why = 0;
+	judge_controls(reach, r);
+	for (unsigned i = 0; i < reach->pair_count; i++)
+		pairs += answers(&reach->pair[i]);
+	for (unsigned i = 0; pairs && i < reach->pair_count; i++) {
+		const struct reach_pair *p = &reach->pair[i];
 
-		if (m->nics[i].loopback && !is_loopback(&peer[0].addr))
-			continue;
-		answered = try_nic(&m->nics[i], peer, count, reached, refused, &why);
-		pairs += answered;
-		if (!answered)
-			check_add(r, "%s reaches none (%s)", m->nics[i].name, strerror(why));
+		if (!nic_has(reach, p->nic, answers))
+			check_add(r, "%s -> %s port %u %s", m->nics[p->nic].name,
+				  reach->far[p->far].host, reach->far[p->far].control,
+				  outcome(p->path));
 	}
-	for (unsigned i = 0; i < count; i++) {
-		if (!reached[i])
-			check_add(r, "%s port %u is silent", peer[i].text, peer[i].port);
-		else if (refused[i])
-			check_add(r, "%s port %u is refused: nobody listens there", peer[i].text,
-				  peer[i].port);
+	check_add_sizes(m, r);
+	if (!r->evidence[0] && !pairs)
+		check_unknown(r, "not tried: none of our NICs may meet one of the peer's");
+	else
+		check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
+}
+
+/* Data ports there, by the tcpx serve there. A NIC that reaches one of several is well, and so is one
+ * that is reached. */
+static void
+probe_ports(const struct machine *m, struct check_result *r)
+{
+	const struct reach *reach = get_reach(m, r);
+	unsigned pairs = 0;
+
+	if (!reach)
+		return;
+	if (*reach->silent)
+		check_add(r, "here -> %s", reach->silent);
+	else if (*reach->not_tried)
+		return check_unknown(r, "not tried: %s", reach->not_tried);
+	for (unsigned i = 0; i < reach->pair_count; i++) {
+		const struct reach_pair *p = &reach->pair[i];
+
+		pairs += p->data == 0;
+		if (p->data && p->data != EINPROGRESS &&
+		    (!nic_has(reach, p->nic, connects) ||
+		     (p->subnet && !far_has(reach, p->far, connects))))
+			check_add(r, "%s -> %s %s", m->nics[p->nic].name, reach->far[p->far].text,
+				  outcome(p->data));
 	}
 	check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
 }
 
-/* Data ports there, and the way back, by the tcpx serve there. */
+/* What the peer tried is what it sees of us: behind a translation not our address. */
 static void
-probe_ports(const struct machine *m, struct check_result *r)
+judge_back(const struct machine *m, const struct reach *reach, const struct reach_pair *p,
+	   struct check_result *r)
 {
-	struct peer_addr peer[PEERS_MAX];
-	struct reach_result got;
-	unsigned count;
+	const struct tcpx_host_nic *nic = &m->nics[p->nic];
+	struct tcpx_addr tried = { 0 };
+	char own[TCPX_HOST_ADDR_TEXT], translated[192] = "";
 
-	if (m->peer && !check_here(m, r))
+	if (tcpx_addr_parse(p->tried, &tried) == 0 && !tcpx_addr_same_host(&tried, &nic->addr)) {
+		tcpx_addr_format(&nic->addr, own, sizeof(own));
+		snprintf(translated, sizeof(translated), ", as the peer sees %s: there is a translation "
+			 "between", own);
+	}
+	check_add(r, "%s -> %s (%s%s) %s", reach->far[p->far].host, p->tried, nic->name, translated,
+		  p->back == REACH_REFUSED ? "is refused" :
+		  p->back == REACH_SILENT ? "is silent" : "has no way");
+}
+
+static void
+probe_back(const struct machine *m, struct check_result *r)
+{
+	const struct reach *reach = get_reach(m, r);
+	unsigned pairs = 0, tried = 0;
+
+	if (!reach)
 		return;
-	if (!get_peers(m, peer, &count, r))
-		return;
-	peer_reach(m, peer, count, &got);
-	if (*got.bad && *got.not_tried)
-		check_finding(r, "%s; %s", got.bad, got.not_tried);
-	else if (*got.bad)
-		check_finding(r, "%s", got.bad);
-	else if (*got.not_tried)
-		check_unknown(r, "%s", got.not_tried);
+	for (unsigned i = 0; i < reach->pair_count; i++) {
+		const struct reach_pair *p = &reach->pair[i];
+
+		tried += p->back != 0;
+		pairs += comes_back(p);
+		if (p->back && !nic_has(reach, p->nic, comes_back))
+			judge_back(m, reach, p, r);
+	}
+	if (!tried)
+		check_unknown(r, "not tried: %s", *reach->not_tried ? reach->not_tried :
+			      "that needs a connection there first");
 	else
-		check_ok(r, "%u pair%s of NICs, there and back", got.pairs, got.pairs == 1 ? "" : "s");
+		check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
 }
 
 /* ---- filters ------------------------------------------------------------------------------- */
@@ -303,13 +458,18 @@ const struct check checks_path[] = {
 	{ "peer-address", CHECK_ERROR, "Is the peer's address one that our NICs reach?",
 	  probe_address, "Give the addresses of the peer's data NICs: --peer A,B,C,D; tcpx info there "
 	  "shows them. ip route get ADDRESS shows the way." },
-	{ "peer-paths", CHECK_ERROR, "Does each NIC reach the peer from its own address?",
-	  probe_paths, "Look at the route from that address (ip route get PEER from ADDRESS), the "
-	  "firewall of both sides and of the network, and whether tcpx serve runs there." },
-	{ "peer-ports", CHECK_ERROR, "Do data connections reach the peer, and the peer's us?",
-	  probe_ports, "Refused or silent, though the control port is open, is a packet filter. Allow "
-	  "TCP to net.ipv4.ip_local_port_range on the machine that the arrow points to, and in the "
-	  "network between." },
+	{ "peer-paths", CHECK_ERROR, "Does each NIC reach the peer, by packets of all sizes?",
+	  probe_paths, "Look at the route from that NIC (ip route get PEER oif NIC), the firewall of "
+	  "both sides and of the network, and whether tcpx serve runs there. Where packets of a size "
+	  "are lost, set an MTU that the network carries: ip link set NIC mtu BYTES, on both sides." },
+	{ "peer-ports", CHECK_ERROR, "Do data connections reach the peer's NICs?",
+	  probe_ports, "Refused or silent, though the control port is open, is a packet filter, or a "
+	  "NIC that answers for another (tcpx doctor --only subnets, there, too). Allow TCP to "
+	  "TCPX_PORTS, or net.ipv4.ip_local_port_range, on the machine that the arrow points to, and "
+	  "in the network between." },
+	{ "peer-back", CHECK_NOTE, "Do connections of the peer reach our NICs?", probe_back,
+	  "A session that is opened here needs none. For one that the peer opens allow TCP to "
+	  "TCPX_PORTS, or net.ipv4.ip_local_port_range, on this machine and in the network between." },
 	{ "firewall", CHECK_WARNING, "Does the filter here let connections come in?", probe_firewall,
 	  "Allow TCP from the peers to TCPX_PORT and to the local ports "
 	  "(net.ipv4.ip_local_port_range) on the data NICs." },

@@ -8,6 +8,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/doctor/checks.h"
+#include "tune/doctor/peer_reach.h"
 #include "tune/doctor/view.h"
 #include "tune/doctor/explain.h"
 #include "tool/opt.h"
@@ -186,7 +187,9 @@ cmd_doctor(int argc, char **argv)
 	if (!m)
 		return TOOL_USAGE;
 	m->peer = a.peer;
+	m->reach = tool_need(calloc(1, sizeof(*m->reach)));
 	rc = examine(m, &a);
+	free(m->reach);
 	machine_free(m);
 	return rc;
 }

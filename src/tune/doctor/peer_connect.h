@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connecting to a peer from a given address, several at the same time. */
+/* The engine's sockets to a peer, several at the same time. */
 #ifndef TUNE_DOCTOR_PEER_CONNECT_H
 #define TUNE_DOCTOR_PEER_CONNECT_H
 
-#include <sys/socket.h>
-
-#include "tune/doctor/peer_route.h"
+#include "net/net.h"
+#include "tune/info/machine.h"
 
 struct attempt {
 	int fd;
-	int error; /* 0: it is connected; EINPROGRESS: no answer */
+	int error; /* 0: it is connected; EINPROGRESS: it may still be; ETIMEDOUT: no answer */
 };
 
-socklen_t peer_sockaddr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_storage *out);
-/*
- * attempts_make - from one address to each peer's, REACH_TRY_MS for all together
- * @want: NULL, or those to be tried; those that are not have error EAFNOSUPPORT
- * @port: 0: each peer's own
- */
-void attempts_make(const struct tcpx_addr *from, const struct peer_addr *peer, unsigned count,
-		   const bool *want, uint16_t port, struct attempt a[PEERS_MAX]);
+/* A chosen NIC as the engine has it. */
+void attempt_nic(const struct tcpx_host_nic *from, struct tcpx_nic *nic);
+/* Begins one from a NIC as for data, or with NULL as for control. */
+void attempt_start(const struct tcpx_nic *nic, const struct tcpx_addr *to, struct attempt *a);
+/* Waits for those that are begun, REACH_TRY_MS at most. */
+void attempts_finish(struct attempt *a, unsigned count);
 void attempts_close(struct attempt *a, unsigned count);
 
 #endif

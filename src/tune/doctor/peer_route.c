@@ -93,9 +93,9 @@ peer_list_parse(const char *text, uint16_t port, bool names, struct peer_addr *o
 }
 
 /* "Iface Destination Gateway Flags RefCnt Use Metric Mask": addresses are words in this
- * machine's byte order whose bytes are in network order. */
-bool
-peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, size_t cap)
+ * machine's byte order whose bytes are in network order. @only: NULL, or the one interface. */
+static bool
+find_route(const char *route, const struct tcpx_addr *to, const char *only, char *ifname, size_t cap)
 {
 	unsigned best_mask = 0, best_metric = 0, want;
 	bool found = false;
@@ -108,7 +108,8 @@ peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, siz
 		char name[16];
 
 		if (sscanf(at, "%15s %x %*x %x %*d %*d %u %x", name, &dest, &flags, &metric,
-			   &mask) != 5 || !(flags & 1) || (want & mask) != dest)
+			   &mask) != 5 || !(flags & 1) || (want & mask) != dest ||
+		    (only && strcmp(name, only) != 0))
 			continue;
 		if (found && (ntohl(mask) < ntohl(best_mask) ||
 			      (mask == best_mask && metric >= best_metric)))
@@ -119,4 +120,18 @@ peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, siz
 		snprintf(ifname, cap, "%s", name);
 	}
 	return found;
+}
+
+bool
+peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, size_t cap)
+{
+	return find_route(route, to, NULL, ifname, cap);
+}
+
+bool
+peer_route_by(const char *route, const struct tcpx_addr *to, const char *ifname)
+{
+	char name[16];
+
+	return find_route(route, to, ifname, name, sizeof(name));
 }

@@ -89,22 +89,26 @@ next_message(struct peer_session *s)
 	return msg;
 }
 
-bool
-peer_session_ask(struct peer_session *s, uint64_t token, uint16_t *port, char *why, size_t cap)
+json_t *
+peer_session_ask(struct peer_session *s, uint64_t token, char *why, size_t cap)
 {
-	json_t *msg = NULL;
-	json_int_t got;
+	json_t *msg = NULL, *nics;
 
 	if (!job_send(s->peer, "reach", json_pack("{s:I}", "token", (json_int_t)token)))
 		msg = next_message(s);
-	got = json_integer_value(json_object_get(msg, "port"));
+	nics = json_incref(json_object_get(msg, "nics"));
 	if (!msg)
 		snprintf(why, cap, "the peer does not answer as tcpx serve does");
-	else if (got < 1 || got > UINT16_MAX)
+	else if (json_string_value(json_object_get(msg, "text")))
+		snprintf(why, cap, "the peer's tcpx serve: %s",
+			 json_string_value(json_object_get(msg, "text")));
+	else if (!json_array_size(nics))
 		snprintf(why, cap, "the peer's tcpx serve is too old for it");
-	*port = (uint16_t)got;
 	json_decref(msg);
-	return got >= 1 && got <= UINT16_MAX;
+	if (json_array_size(nics))
+		return nics;
+	json_decref(nics);
+	return NULL;
 }
 
 void

@@ -29,6 +29,7 @@ struct machine {
 	struct tcpx_host_nic control; /* its name is "": there is none              */
 	struct tcpx_host_plan plan; /* threads 0: unknown                           */
 	const char *peer;           /* HOST[:PORT],...: of doctor; borrowed; NULL none */
+	struct reach *reach;        /* what doctor has found on the way there; borrowed; NULL none */
 };
 
 /*

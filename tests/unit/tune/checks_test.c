@@ -19,6 +19,8 @@
 #define CPUS0 "cpus online=0-7\nnode id=0 cpus=0-7\n"
 #define SWITCHED "nic name=eth1 at=pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:02.0 node=0 addr=10.0.0.1/24\n" \
 		 "gpu at=pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0 node=0\n"
+#define UNUSED "nic name=docker0 addr=10.0.0.2/24\n"
+#define IN_10_0_0(by) by "\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF"
 #define LO "nic name=lo loopback=1 addr=127.0.0.1/8\n"
 #define IPV4 "file path=proc/sys/net/ipv4/"
 #define KERNEL "file path=proc/sys/kernel/osrelease text="
@@ -47,6 +49,12 @@ static const struct {
 	  "eth1/rp_filter text=2", CHECK_OK, "1 pairs" },
 	{ "ARP of both", "subnets", PAIR CONF "all/arp_ignore text=0", CHECK_FINDING,
 	  "arp_ignore 0" },
+	{ "a NIC that is not used answers, too", "subnets", NIC0 UNUSED CONF "eth0/arp_ignore text=1\n"
+	  CONF "docker0/arp_ignore text=0", CHECK_FINDING, "docker0 and eth0: rp_filter -1, arp_ignore 0" },
+	{ "its filter does not matter", "subnets", NIC0 UNUSED ARP CONF "docker0/rp_filter text=1\n"
+	  "file path=proc/net/route text=" IN_10_0_0("eth0"), CHECK_OK, "1 pairs" },
+	{ "that of the one that is", "subnets", NIC0 UNUSED ARP CONF "eth0/rp_filter text=1\n"
+	  "file path=proc/net/route text=" IN_10_0_0("docker0"), CHECK_FINDING, "rp_filter 1" },
 	{ "A3-high has a subnet a NIC", "subnets", "@a3-high", CHECK_OK, "no two" },
 	{ "MTU", "mtu", PAIR, CHECK_OK, "1500" },
 	{ "small MTU", "mtu", "@virtio-2cpu", CHECK_FINDING, "eth0 has 1400, below 1500" },

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tune/doctor/checks.h"
+#include "tune/doctor/peer_reach.h"
 
 #define CPUS "cpus online=0-7 allowed=0-7\n"
 #define NODES CPUS "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n"
@@ -214,6 +215,9 @@ static const struct {
 	{ "peer-address", NIC0 ROUTE, BAD, "this machine's own", "10.0.0.9,10.0.0.1" },
 	{ "peer-address", NIC0 ROUTE, BAD, "192.0.2.1: no route", "192.0.2.1:99" },
 	{ "peer-address", NIC1 ROUTE, BAD, "by eth0, which is not used", "10.0.0.9" },
+	/* the first route goes by another NIC, and a socket that is bound to ours by ours */
+	{ "peer-address", NIC1 FILE_("proc/net/route", "eth0\t0001000A\t0\t0001\t0\t0\t0\t00FFFFFF\n"
+	  "eth1\t0001000A\t0\t0001\t0\t0\t9\t00FFFFFF"), OK, "1, by NICs", "10.0.1.9" },
 	{ "peer-address", "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=10.0.0.1/24\n"
 	  "nic name=eth1 at=pci0000:00/0000:00:05.0/0000:01:00.0/0000:02:00.0 node=0 addr=10.0.1.1/24\n"
 	  "gpu at=pci0000:00/0000:00:05.0/0000:01:00.0/0000:02:01.0 node=0\n" ROUTE, BAD,
@@ -222,6 +226,7 @@ static const struct {
 	{ "peer-address", NIC0, BAD, "no port", "10.0.0.9:0" },
 	{ "peer-paths", NIC0, NOT, "is not this machine", "10.0.0.9" },
 	{ "peer-ports", NIC0, NOT, "is not this machine", "10.0.0.9" },
+	{ "peer-back", NIC0, NOT, "is not this machine", "10.0.0.9" },
 	{ "firewall", NIC0 RULES("*nat\n:INPUT ACCEPT [0:0]"), OK, "no filter", NULL },
 	{ "firewall", NIC0 RULES("*filter\n:INPUT DROP [0:0]"), WHO, "policy DROP", NULL },
 	{ "firewall", NIC0, WHO, "ruleset", NULL },
@@ -412,6 +417,7 @@ TEST(bindings_are_judged_by_either_name)
 
 TEST(paths_are_tried_from_each_address)
 {
+	static struct reach open, shut;
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
 	socklen_t len = sizeof(addr);
 	struct check_result r;
@@ -429,11 +435,13 @@ TEST(paths_are_tried_from_each_address)
 	m = machine_new("test", "/", "127.0.0.2,127.0.0.3");
 	assert_non_null(m);
 	m->peer = peer;
+	m->reach = &open;
 	probe(m, "peer-paths", &r);
 	if (r.status != CHECK_OK)
 		fail_msg("%s", r.evidence);
 	check_has(r.evidence, "2 pairs");
 	close(fd); /* the port answers, but nobody listens */
+	m->reach = &shut;
 	probe(m, "peer-paths", &r);
 	assert_int_equal(r.status, CHECK_FINDING);
 	check_has(r.evidence, "nobody listens");
