@@ -44,9 +44,13 @@ ok "ports of TCPX_PORTS are tried and no others" says "2 pairs of NICs" doctor p
 ok "on the way back, too" says "2 pairs of NICs" doctor peer-back
 unrule h0
 
-# The first route to h1's eth1 leads by eth0, where a socket that is not bound to eth1 goes.
+# The first route from one eth1 to the other leads by eth0, where a socket goes that is not bound.
 on h0 ip route add 10.77.1.2/32 dev eth0
+on h1 ip route add 10.77.1.1/32 dev eth0
 ok "a NIC reaches what another has the first route to" exits 0 doctor peer-address --nics eth1
+ok "there" says "2 pairs of NICs" doctor peer-ports
+ok "and back" says "2 pairs of NICs" doctor peer-back
+on h1 ip route del 10.77.1.1/32 dev eth0
 rule h1 filter input iifname eth1 tcp dport 40000-40019 reject with tcp reset
 ok "nothing arrives by the NIC: another's way does not count" \
 	matches 'eth1 -> 10\.77\.1\.2:400[0-9]+ is refused' doctor peer-ports

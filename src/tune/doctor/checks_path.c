@@ -65,7 +65,7 @@ is_loopback(const struct tcpx_addr *addr)
 	return addr->family == 4 ? addr->ip[0] == 127 : !memcmp(addr->ip, one, sizeof(one));
 }
 
-/* A socket bound to a device goes by that device's routes, whatever the first one is. */
+/* A socket that is bound to a device uses the routes of that device, whatever the first one is. */
 static bool
 has_way(const struct machine *m, const char *route, const struct tcpx_addr *to)
 {
@@ -155,7 +155,7 @@ static const char *
 outcome(int error)
 {
 	return error == ECONNREFUSED ? "is refused" : error == ETIMEDOUT ? "is silent" :
-								     strerror(error);
+	       error == EHOSTUNREACH || error == ENETUNREACH ? "is unreachable" : strerror(error);
 }
 
 static bool
@@ -193,6 +193,16 @@ far_has(const struct reach *reach, unsigned far, bool (*good)(const struct reach
 		if (reach->pair[i].far == far && good(&reach->pair[i]))
 			return true;
 	return false;
+}
+
+static void
+judge_pairs(const struct reach *reach, unsigned pairs, struct check_result *r)
+{
+	char more[48] = "";
+
+	if (reach->left_out)
+		snprintf(more, sizeof(more), "; %u more were not tried", reach->left_out);
+	check_judge(r, "%u pair%s of NICs%s", pairs, pairs == 1 ? "" : "s", more);
 }
 
 static void
@@ -272,7 +282,7 @@ probe_paths(const struct machine *m, struct check_result *r)
 	if (!r->evidence[0] && !pairs)
 		check_unknown(r, "not tried: none of our NICs may meet one of the peer's");
 	else
-		check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
+		judge_pairs(reach, pairs, r);
 }
 
 /* Data ports there, by the tcpx serve there. A NIC that reaches one of several is well, and so is one
@@ -299,7 +309,7 @@ probe_ports(const struct machine *m, struct check_result *r)
 			check_add(r, "%s -> %s %s", m->nics[p->nic].name, reach->far[p->far].text,
 				  outcome(p->data));
 	}
-	check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
+	judge_pairs(reach, pairs, r);
 }
 
 /* What the peer tried is what it sees of us: behind a translation not our address. */
@@ -341,7 +351,7 @@ probe_back(const struct machine *m, struct check_result *r)
 		check_unknown(r, "not tried: %s", *reach->not_tried ? reach->not_tried :
 			      "that needs a connection there first");
 	else
-		check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
+		judge_pairs(reach, pairs, r);
 }
 
 /* ---- filters ------------------------------------------------------------------------------- */

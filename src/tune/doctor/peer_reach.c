@@ -96,12 +96,16 @@ add_pairs(const struct machine *m, struct reach *r, unsigned nic)
 
 	for (unsigned f = 0; f < r->far_count; f++)
 		shared |= may_meet(own, &r->far[f].addr) && in_subnet(own, &r->far[f].addr);
-	for (unsigned f = 0; f < r->far_count && r->pair_count < REACH_PAIRS; f++)
-		if (may_meet(own, &r->far[f].addr) &&
-		    (!shared || in_subnet(own, &r->far[f].addr)))
+	for (unsigned f = 0; f < r->far_count; f++) {
+		if (!may_meet(own, &r->far[f].addr) || (shared && !in_subnet(own, &r->far[f].addr)))
+			continue;
+		if (r->pair_count == REACH_PAIRS)
+			r->left_out++;
+		else
 			r->pair[r->pair_count++] = (struct reach_pair){
 				.nic = nic, .far = f, .subnet = shared, .data = EINPROGRESS,
 				.path = EINPROGRESS };
+	}
 }
 
 /* ---- trying them ---- */

@@ -48,6 +48,7 @@ struct reach {
 	unsigned far_count;
 	struct reach_pair pair[REACH_PAIRS];
 	unsigned pair_count;
+	unsigned left_out;                /* pairs that were more                    */
 	char silent[128];    /* "10.0.0.2:40001 is silent": why no channel came up; "" */
 	char not_tried[256]; /* why no data connection was tried; "" they were         */
 };
