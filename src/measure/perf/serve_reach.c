@@ -209,7 +209,7 @@ connect_back(struct reach_conn *c, uint16_t port)
 	tcpx_sock_far(c->fd, &to);
 	to.port = port;
 	tcpx_addr_format(&to, c->answer.to, sizeof(c->answer.to));
-	rc = tcpx_sock_connect_fd(c->nic, &to, &c->back);
+	rc = tcpx_sock_connect_fd(c->nic, &to, 0, &c->back);
 	if (rc)
 		c->answer.back = verdict(rc);
 }

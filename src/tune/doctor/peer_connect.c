@@ -22,7 +22,7 @@ attempt_nic(const struct tcpx_host_nic *from, struct tcpx_nic *nic)
 void
 attempt_start(const struct tcpx_nic *nic, const struct tcpx_addr *to, struct attempt *a)
 {
-	int rc = tcpx_sock_connect_fd(nic, to, &a->fd);
+	int rc = tcpx_sock_connect_fd(nic, to, 0, &a->fd);
 
 	a->error = rc ? -rc : EINPROGRESS;
 	if (rc)
