@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,14 +117,16 @@ home_file(char *path, size_t cap)
 int
 tcpx_hints_read(struct tcpx_hints *h, char *const *env)
 {
-	const char *named = env_find(env, "NCCL_CONF_FILE");
+	/* a setuid program has more rights than who has started it, and named the file */
+	bool theirs = env && !getauxval(AT_SECURE);
+	const char *named = theirs ? env_find(env, "NCCL_CONF_FILE") : NULL;
 	char home[PATH_MAX];
 	int rc = 0;
 
 	*h = (struct tcpx_hints){ 0 };
 	if (named && *named)
 		rc = tcpx_hints_add(h, named);
-	else if (env && home_file(home, sizeof(home)))
+	else if (theirs && home_file(home, sizeof(home)))
 		rc = tcpx_hints_add(h, home);
 	if (rc == 0)
 		rc = tcpx_hints_add(h, ETC_FILE);

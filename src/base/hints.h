@@ -25,7 +25,8 @@ struct tcpx_hints {
 
 /* Adds a file's lines. 0, which a missing file gives, too, or -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_hints_add(struct tcpx_hints *h, const char *file);
-/* The files that NCCL would read in this process with @env. 0 or -ENOMEM, with nothing in *h. */
+/* The files that NCCL would read in this process with @env; only /etc/nccl.conf in a setuid program, and with NULL.
+ * 0 or -ENOMEM, with nothing in *h. */
 TCPX_MUST_CHECK int tcpx_hints_read(struct tcpx_hints *h, char *const *env);
 void tcpx_hints_free(struct tcpx_hints *h);
 

@@ -16,9 +16,10 @@ other="setpriv --reuid=65534 --regid=65534 --clear-groups"
 
 mkdir "$scratch/home"
 echo "TCPX_KEEPALIVE_MS=77" >"$scratch/home/.tcpx.conf"
+echo "NCCL_SOCKET_NTHREADS=9" >"$scratch/home/nccl.conf"
 # with COMMAND...: all that is asked for at once
 with() {
-	env HOME="$scratch/home" TCPX_LINGER_MS=88 TCPX_DEBUG=INFO TCPX_DEBUG_FILE="$scratch/made" \
+	env HOME="$scratch/home" NCCL_CONF_FILE="$scratch/home/nccl.conf" TCPX_LINGER_MS=88 TCPX_DEBUG=INFO TCPX_DEBUG_FILE="$scratch/made" \
 		TCPX_PLUGIN_PATH="$NET_FAKE_DIR/libnet_fake_v9.so" ASAN_OPTIONS=detect_leaks=0 "$@"
 }
 plugin_of() {
@@ -42,6 +43,7 @@ for mode in "the same rights" "more rights"; do
 	{
 		ok "$mode: the environment is ${yes:+not }read" $yes says "(environment" $as info --config
 		ok "$mode: a file of HOME is ${yes:+not }read" $yes says ".tcpx.conf line 1)" $as info --config
+		ok "$mode: a file of NCCL's is ${yes:+not }read" $yes says "nthreads" $as env --lint
 		ok "$mode: a plugin is ${yes:+not }loaded" $yes says "the plugin Fake_v9" plugin_of $as
 		ok "$mode: a log is ${yes:+not }made" $yes logs_of $as
 	}
