@@ -291,10 +291,7 @@ check_lint(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *
 
 	if (tcpx_plan_bindings(p, false, &tx) == 0 && tcpx_plan_bindings(p, true, &rx) == 0) {
 		check_random(seed, tcpx_lint_bindings(m, p, tx, rx, &lint) == 0);
-		for (unsigned i = 0; i < lint.count; i++)
-			if (lint.at[i].level == TCPX_LINT_ERROR)
-				fail_msg("TCPX_TEST_SEED=%llu: %s: %s", (unsigned long long)seed,
-					 lint.at[i].id, lint.at[i].text);
+		check_random(seed, !lint.count || lint.at[0].level != TCPX_LINT_ERROR); /* worst first */
 		tcpx_lint_fini(&lint);
 	}
 	free(tx);
