@@ -10,8 +10,7 @@
  *	 5  cores are whole                                13  other groups do not care
  *	 6  slices are disjoint                            15  TX and RX differ by a core at most
  *	 7  one CPU for each interrupt                     16  no isolated CPU
- *	 8  the order of the input does not matter         17  the lint finds no error
- *	18  small cores neither send nor receive, or a flag says so
+ *	 8  the order of the input does not matter         17, 18  no error by the lint, no queue on small cores
  */
 #include "../base/base_test.h"
 
