@@ -50,9 +50,7 @@ drop_client(struct serve *s, struct client *g, const char *why)
 						g->had_job, "bye", g->leaving));
 	s->measured += g->had_job;
 	s->failed += g->had_job && (g->failed || !g->leaving);
-	if (!s->quiet)
-		printf("client %s %s after %" PRIu64 " runs\n", g->shown, why, g->runs);
-	fflush(stdout);
+	serve_print(s, "client %s %s after %" PRIu64 " runs\n", g->shown, why, g->runs);
 	s->served++;
 	s->wrong += g->wrong;
 	tcpx_peer_free(g->peer);
@@ -68,6 +66,7 @@ serve_fini(struct serve *s)
 {
 	tcpx_chain_each(node, after, &s->clients)
 		drop_client(s, tcpx_container(node, struct client, node), "was here");
+	serve_print_more(s, true);
 	gpus_close(s->gpus);
 }
 
@@ -103,6 +102,9 @@ find_client(struct serve *s, const tcpx_note *note)
 	if (!(g = calloc(1, sizeof(*g))))
 		goto known;
 	g->peer = peer;
+	if (tcpx_chain_empty(&s->clients) && !s->lines.left_out &&
+	    tcpx_clock_now(&tcpx_clock_system) >= s->line_ns + TCPX_SEC)
+		memset(&s->lines, 0, sizeof(s->lines));
 	snprintf(g->name, sizeof(g->name), "%s", tcpx_note_sender(note));
 	tcpx_text_show(g->shown, sizeof(g->shown), g->name);
 	tcpx_chain_add(&s->clients, &g->node);
@@ -282,13 +284,9 @@ take_job(struct serve *s, struct client *g, const json_t *msg)
 	}
 	g->has_job = g->had_job = true;
 	g->failed = false;
-	if (!s->quiet)
-		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->shown,
-		       job_op_names[g->job.op],
-		       g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
-		       (g->out.len * g->out.parts + g->in.len * g->in.parts) >> 20,
-		       place_format(&g->place, where));
-	fflush(stdout);
+	serve_print(s, "client %s: %s %s, %" PRIu64 " MiB of %s\n", g->shown, job_op_names[g->job.op],
+		    g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
+		    (g->out.len * g->out.parts + g->in.len * g->in.parts) >> 20, place_format(&g->place, where));
 	return client_say(g, "job_ok", reply);
 }
 
@@ -433,6 +431,7 @@ serve_sweep(struct serve *s)
 {
 	uint64_t now = tcpx_clock_now(&tcpx_clock_system);
 
+	serve_print_more(s, false);
 	tcpx_chain_each(node, after, &s->clients) {
 		struct client *g = tcpx_container(node, struct client, node);
 		struct tcpx_peer_info info = { .struct_size = sizeof(info) };

@@ -8,6 +8,7 @@
 #define MEASURE_PERF_SERVE_H
 
 #include "base/chain.h"
+#include "base/log_limit.h"
 #include "measure/perf/baseline.h"
 #include "measure/job/job.h"
 #include "measure/perf/args.h"
@@ -97,6 +98,8 @@ struct serve {
 	uint64_t measured, failed; /* of them: with a job; with a failed job */
 	uint64_t refused;          /* answers to one without a job that say why */
 	bool quiet;              /* nothing to stdout                                 */
+	struct tcpx_log_limit lines; /* to stdout; anew for one that comes when nobody has been here for a second */
+	uint64_t line_ns;        /* when the newest was to go                         */
 	FILE *events;            /* borrowed; NULL none                               */
 };
 
@@ -116,6 +119,10 @@ void serve_sweep(struct serve *s);
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
 /* Calls between the parts of the server, serve_*.c. */
+/* A line about a client, to stdout, if it is not quiet: ten a second. How many more there were is said later. */
+void serve_print(struct serve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says how many were left out, if that is due; @last: there will be no other chance. */
+void serve_print_more(struct serve *s, bool last);
 int client_take_reach(const struct serve *s, struct client *g, const json_t *msg);
 void client_step_reach(struct client *g);
 void client_end_reach(struct client *g);

@@ -134,8 +134,8 @@ say_verdict(struct serve *s, struct client *g, const struct client_check *c)
 
 	g->wrong += c->total.wrong;
 	tcpx_text_show(text, sizeof(text), c->text);
-	if (text[0] && !s->quiet)
-		printf("client %s: received '%s'\n", g->shown, text);
+	if (text[0])
+		serve_print(s, "client %s: received '%s'\n", g->shown, text);
 	verdict = json_pack("{s:I, s:I, s:s}", "wrong", (json_int_t)c->total.wrong, "first",
 			    (json_int_t)c->total.first, "text", c->total.text);
 	event = json_pack("{s:s, s:I}", "received", text, "transfer", c->transfer);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client of `tcpx serve`: whether it is here, words to it, the end of its run. */
+/* A client of `tcpx serve`: whether it is here, words to it and about it, the end of its run. */
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "measure/perf/events.h"
 #include "measure/perf/serve.h"
 #include "tool/tool.h"
@@ -51,4 +54,33 @@ client_fail(struct serve *s, struct client *g, const char *what, int rc)
 	client_stop_run(g);
 	if (client_say(g, "error", json_pack("{s:s}", "text", text)))
 		return; /* it has gone: serve_sweep() drops it */
+}
+
+void
+serve_print(struct serve *s, const char *fmt, ...)
+{
+	uint64_t now_ns = tcpx_clock_now(&tcpx_clock_system);
+	va_list ap;
+
+	if (s->quiet)
+		return;
+	s->line_ns = now_ns;
+	if (!tcpx_log_limit_pass(&s->lines, true, now_ns))
+		return;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	fflush(stdout);
+}
+
+void
+serve_print_more(struct serve *s, bool last)
+{
+	uint64_t now_ns = tcpx_clock_now(&tcpx_clock_system), span_ns;
+	uint64_t count = tcpx_log_limit_summary(&s->lines, last, now_ns, &span_ns);
+
+	if (!count)
+		return;
+	printf("%" PRIu64 " more lines about clients in %" PRIu64 " ms\n", count, (uint64_t)(span_ns / TCPX_MS));
+	fflush(stdout);
 }

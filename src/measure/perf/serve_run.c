@@ -349,12 +349,11 @@ print_case(struct serve *s, struct client *g)
 {
 	char size[24];
 
-	if (s->quiet || !g->timed_ns)
+	if (!g->timed_ns)
 		return;
-	printf("client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->shown, job_op_names[g->job.op],
-	       tcpx_format_size(g->at.size, size, sizeof(size)), g->timed_iters,
-	       (double)g->at.size * (double)g->timed_iters / (double)g->timed_ns);
-	fflush(stdout);
+	serve_print(s, "client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->shown, job_op_names[g->job.op],
+		    tcpx_format_size(g->at.size, size, sizeof(size)), g->timed_iters,
+		    (double)g->at.size * (double)g->timed_iters / (double)g->timed_ns);
 }
 
 void

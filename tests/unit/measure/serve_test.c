@@ -387,6 +387,35 @@ their_mistakes_fill_no_disk(void **state)
 		fail_msg("%d lines", lines);
 }
 
+/* Each line of a client that is right goes within a limit, too, and those that do not are counted. */
+static void
+their_lines_fill_no_disk(void **state)
+{
+	enum { LINES = 1000 };
+	struct serve s = { .quiet = false };
+	FILE *printed = tmpfile();
+	int kept = dup(STDOUT_FILENO), lines = 0;
+	unsigned long long more = 0, ms;
+	char line[256];
+
+	fflush(stdout);
+	assert_non_null(printed);
+	tcpx_node_init(&s.clients);
+	assert_return_code(dup2(fileno(printed), STDOUT_FILENO), 0);
+	for (int i = 0; i < LINES; i++)
+		serve_print(&s, "client %d\n", i);
+	serve_fini(&s);
+	assert_return_code(dup2(kept, STDOUT_FILENO), 0);
+	close(kept);
+	rewind(printed);
+	while (fgets(line, sizeof(line), printed))
+		if (sscanf(line, "%llu more lines about clients in %llu ms", &more, &ms) != 2)
+			lines++;
+	fclose(printed);
+	assert_in_range(lines, LOG_AT_START, LINES / 2);
+	assert_int_equal(lines + more, LINES);
+}
+
 int
 main(void)
 {
@@ -401,6 +430,7 @@ main(void)
 		TEST(what_cannot_be_served_is_refused),
 		TEST(names_and_texts_of_clients_show),
 		cmocka_unit_test(their_mistakes_fill_no_disk),
+		cmocka_unit_test(their_lines_fill_no_disk),
 	};
 
 	return cmocka_run_group_tests_name("tool/serve", tests, NULL, NULL);
