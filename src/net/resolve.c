@@ -109,8 +109,8 @@ literal(const char *host_port, struct tcpx_addr *out)
 	return 0;
 }
 
-/* Debian's own name of a host is 127.0.1.1, where no engine listens that nobody told to: the first address of
- * the loopback is tried as well. */
+/* Debian's own name of a host is 127.0.1.1, where an engine listens only if its settings say so: 127.0.0.1 is tried
+ * as well. */
 static uint32_t
 add_loopback(struct tcpx_addr *out, uint32_t n, uint32_t cap)
 {

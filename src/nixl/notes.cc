@@ -168,8 +168,8 @@ TcpxNixlNotes::drop(Place j)
 {
 	std::string body;
 
-	kept_bytes -= j->cost();
 	by_size.erase({ j->body.size(), j->peer.get() });
+	kept_bytes -= j->cost();
 	body.swap(j->body);
 	by_peer.erase(j->peer.get());
 	joining.erase(j);
