@@ -31,8 +31,12 @@ arrives() {
 	client && right "$json"
 }
 
-serve TCPX_DEBUG=INFO
-ok "its own address does not do, and is named" says "none of 4 channels could connect; 10.77.1.2:" client
+fails() {
+	! TCPX_CONNECT_MS=1s client >"$scratch/failed" && cat "$scratch/failed" &&
+		grep "none of 4 channels could connect; 10.77.1.2:.* from eth0: .*; behind an address" "$scratch/failed"
+}
+serve TCPX_DEBUG=WARN
+ok "its own address does not do, and is named with what to set" fails
 serve TCPX_ADVERTISE=10.77.0.3:40001
 ok "the one that it advertises does" arrives
 echo "a secret of this test, long enough" >"$scratch/secret"

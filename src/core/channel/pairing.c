@@ -284,6 +284,18 @@ list_awaited(const struct session *s, uint32_t near, char *text, size_t cap)
 	}
 }
 
+/* Was the peer reached at an address that it does not name as its own? */
+static bool
+is_translated(const struct session *s)
+{
+	struct tcpx_addr at = tcpx_control_dialled(s);
+
+	for (uint32_t i = 0; i < s->chan.peer_nic_count; i++)
+		if (tcpx_addr_same_host(&s->chan.peer_nic[i].addr, &at))
+			return false;
+	return s->opener;
+}
+
 void
 tcpx_pairing_list(const struct session *s, char *text, size_t cap)
 {
@@ -299,6 +311,9 @@ tcpx_pairing_list(const struct session *s, char *text, size_t cap)
 			len += (size_t)snprintf(text + len, cap - len, "%s%s to %s", len ? ", " : ": ",
 						s->engine->nics.at[i].name, tried);
 	}
+	if (len && len < cap && is_translated(s))
+		len += (size_t)snprintf(text + len, cap - len,
+					"; behind an address translation set TCPX_ADVERTISE there");
 	if (len >= cap && cap > 4)
 		memcpy(text + cap - 4, "...", 4);
 }

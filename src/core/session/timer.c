@@ -186,7 +186,8 @@ keep_alive(struct session *s, uint64_t now_ns)
 		if (!open)
 			break;
 		tcpx_session_fail(s, TCPX_ESTALLED, "peer's process has said nothing for %llu ms, while "
-				  "its kernel answers", (unsigned long long)(l->process_ns / TCPX_MS));
+				  "its kernel answers: it is stopped, or its large packets do not pass (MTU)",
+				  (unsigned long long)(l->process_ns / TCPX_MS));
 		return;
 	case TCPX_SILENCE_STOPPED:
 		if (h->stopped_ns == 0 && open)

@@ -178,8 +178,9 @@ name_path(const struct session *s, const struct channel *c, char *buf, size_t ca
 	here.port = there.port = 0;
 	tcpx_addr_format(&here, from, sizeof(from));
 	tcpx_addr_format(&there, to, sizeof(to));
-	snprintf(buf, cap, ": channel %u, %s %s to %s %s", c->index, tcpx_near_nic(c)->name, from,
-		 tcpx_far_nic(c)->name, there.family ? to : "");
+	snprintf(buf, cap, ": channel %u, %s %s to %s %s%s", c->index, tcpx_near_nic(c)->name, from,
+		 tcpx_far_nic(c)->name, there.family ? to : "",
+		 c->packet ? ", whose path passes small packets only" : "");
 }
 
 /* The channels that a missing chunk may come by: what each does. */
