@@ -150,11 +150,14 @@ tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 	tcpx_probe_avoid(s, lost);
 }
 
-/* One that broke may have held what its path does not carry, which the other side alone would know. */
+/* One that broke, and was not closed, may have held what its path does not carry: the other side alone may
+ * know. */
 static uint16_t
 packet_max(const struct session *s)
 {
-	return tcpx_control_resumes(s) || s->hs->retry_pause_ns ? TCPX_PACKET_ANY : 0;
+	bool again = tcpx_control_resumes(s) || s->hs->retry_pause_ns;
+
+	return again && !s->control.closed ? TCPX_PACKET_ANY : 0;
 }
 
 void
