@@ -106,14 +106,9 @@ count_pci_order(struct tcpx_host_nic *nics, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		nics[i].pci_order = nics[i].place.pci[0] != '\0';
-		for (unsigned k = 0; nics[i].pci_order && k < count; k++) {
-			unsigned first = 0;
-
-			while (strcmp(nics[first].place.pci, nics[k].place.pci) != 0)
-				first++;
-			nics[i].pci_order += first == k && nics[k].place.pci[0] &&
-					strcmp(nics[k].place.pci, nics[i].place.pci) < 0;
-		}
+		for (unsigned k = 0; nics[i].pci_order && k < count; k++)
+			nics[i].pci_order += nics[k].place.pci[0] &&
+					     strcmp(nics[k].place.pci, nics[i].place.pci) < 0;
 	}
 }
 

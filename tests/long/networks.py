@@ -188,10 +188,13 @@ def reaching(net, a, b):
 def perf(net, tool, a, b, pairs, scratch):
     """What is wrong with a run from a to b; None: nothing."""
     far = {nic.name: nic for nic in b["nics"]}
-    server = net.start(b["name"], tool, "serve")
+    quiet = {name: text for name, text in os.environ.items() if name != "TCPX_DEBUG"}
+    server = net.start(b["name"], tool, "serve", env=quiet)
     line = server.stdout.readline()
-    if "port" not in line:
-        return f"serve: {line}{server.stdout.read()}"
+    while line and "port" not in line:
+        line = server.stdout.readline()
+    if not line:
+        return "serve has ended"
     target = far[pairs[0][1]] if pairs else next(n for n in b["nics"] if n.up)
     place = f"[{target.address}]" if target.six else target.address
     record = os.path.join(scratch, "record.json")

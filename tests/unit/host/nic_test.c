@@ -72,6 +72,17 @@ TEST(a3_high_data_nic_is_known_in_full)
 	free(nics);
 }
 
+TEST(nics_are_counted_by_their_place_on_the_bus)
+{
+	read_machine("a3-high");
+	assert_int_equal(find("eth0")->pci_order, 1); /* 00:0c.0 */
+	assert_int_equal(find("eth1")->pci_order, 2);
+	assert_int_equal(find("eth4")->pci_order, 5);
+	assert_int_equal(find("docker0")->pci_order, 0);
+	assert_int_equal(find("lo")->pci_order, 0);
+	free(nics);
+}
+
 TEST(virtio_nic_is_placed_by_its_pci_parent)
 {
 	const struct tcpx_host_nic *nic;
