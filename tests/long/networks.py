@@ -190,11 +190,11 @@ def perf(net, tool, a, b, pairs, scratch):
     far = {nic.name: nic for nic in b["nics"]}
     quiet = {name: text for name, text in os.environ.items() if name != "TCPX_DEBUG"}
     server = net.start(b["name"], tool, "serve", env=quiet)
-    line = server.stdout.readline()
-    while line and "port" not in line:
-        line = server.stdout.readline()
-    if not line:
-        return "serve has ended"
+    lines = [server.stdout.readline()]
+    while lines[-1] and ": port " not in lines[-1]:
+        lines.append(server.stdout.readline())
+    if not lines[-1]:
+        return f"serve has ended: {lines}"
     target = far[pairs[0][1]] if pairs else next(n for n in b["nics"] if n.up)
     place = f"[{target.address}]" if target.six else target.address
     record = os.path.join(scratch, "record.json")
