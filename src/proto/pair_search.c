@@ -200,6 +200,26 @@ share_of_near(const struct tcpx_pair_search *s, uint32_t near, bool sending)
 	return best;
 }
 
+/* A NIC that has no such channel at all, as there are fewer than pairs. */
+static bool
+lend_to_idle(const struct tcpx_pair_search *s, bool sending, struct tcpx_pair *next)
+{
+	for (uint32_t i = 0; i < s->near_count; i++) {
+		uint32_t users = 0, far;
+
+		for (uint32_t j = 0; j < s->far_count; j++)
+			users += result_of(s, i, j)->users[sending];
+		if (users)
+			continue;
+		far = near_stands(s, i) ? share_of_near(s, i, sending) : try_of_near(s, i, false);
+		if (far == s->far_count)
+			continue;
+		*next = (struct tcpx_pair){ (uint16_t)i, (uint16_t)far };
+		return true;
+	}
+	return false;
+}
+
 bool
 tcpx_pair_search_next(const struct tcpx_pair_search *s, struct tcpx_pair failed, bool sending,
 		      bool nothing, struct tcpx_pair *next)
@@ -213,7 +233,7 @@ tcpx_pair_search_next(const struct tcpx_pair_search *s, struct tcpx_pair failed,
 	if (!near_stands(s, failed.near)) {
 		far = try_of_near(s, failed.near, subnet);
 		if (far == s->far_count)
-			return false;
+			return !subnet && lend_to_idle(s, sending, next);
 	} else if (carries && !far_served(s, failed.far)) {
 		near = try_of_far(s, failed.far, subnet);
 	}

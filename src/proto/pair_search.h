@@ -32,7 +32,8 @@ bool tcpx_pair_search_stands(const struct tcpx_pair_search *s, struct tcpx_pair 
  * @sending: whether the channel sends
  * @nothing: no channel of its direction connects
  * While no pair of its near NIC connects, one of them that no attempt has tried: a far NIC without a pair
- * goes first, then the better fit; or one that is being tried. Where that NIC has another such channel, and the far NIC has no pair,
+ * goes first, then the better fit; or one that is being tried. Where all have failed, it goes to a NIC without
+ * such a channel. Where that NIC has another such channel, and the far NIC has no pair,
  * an untried one of the far NIC. Else the near NIC's pair that connects and that the fewest channels use.
  * Return: true and *next; false: it stays, as another may do no better.
  */

@@ -56,6 +56,8 @@ static const struct {
 	{ "what failed is not tried again", "x y", "u v w", "0-0 1-1", "", "0-2 0-0", true, "0-1" },
 	{ "what another channel tries is waited for", "x", "u v", "0-0 0-1", "", "0-0", true, "0-1" },
 	{ "all have failed", "x", "u v", "0-0", "", "0-1 0-0", true, "" },
+	{ "... and another NIC has no channel yet", "x y", "u", "0-0", "", "0-0", true, "1-0" },
+	{ "... but on one subnet it waits", "x1 y1", "u1", "0-0", "", "0-0", false, "" },
 	{ "it has a pair of its own by now", "x y", "u v", "0-0 1-1", "1-0 0-1", "0-0", false, "0-1" },
 	{ "a pair on one subnet waits for its NICs", "x1 y2", "u1 v2", "0-0 1-1", "1-1", "0-0", false, "" },
 	{ "... but for another on that subnet", "x1 y1", "u1 v1", "0-0 1-1", "", "0-0", false, "0-1" },
