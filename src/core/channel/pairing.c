@@ -8,6 +8,7 @@
 #include "core/channel/attempt.h"
 #include "core/channel/kind.h"
 #include "core/context/context.h"
+#include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 

@@ -128,7 +128,7 @@ listen_all(struct reach *r, json_t *list)
 {
 	for (uint32_t i = 0; i < r->nic_count; i++) {
 		const struct tcpx_nic *nic = &r->nic[i];
-		struct tcpx_addr bound;
+		struct tcpx_addr bound, at = tcpx_nic_told(nic);
 		char text[64];
 		int rc = tcpx_sock_listen_fd(&r->net, nic, &nic->addr, &bound, &r->listen[i]);
 
@@ -136,7 +136,8 @@ listen_all(struct reach *r, json_t *list)
 			continue;
 		if (rc)
 			return rc;
-		tcpx_addr_format(&bound, text, sizeof(text));
+		at.port = bound.port;
+		tcpx_addr_format(&at, text, sizeof(text));
 		json_array_append_new(list, json_pack("{s:s, s:s}", "name", nic->name, "addr", text));
 	}
 	return 0;
