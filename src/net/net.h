@@ -31,7 +31,7 @@
 struct tcpx_nic {
 	char name[32];         /* interface name, or the address for an address-NIC */
 	struct tcpx_addr addr; /* source address; port 0. 0.0.0.0, ::: it has none yet */
-	struct tcpx_addr told; /* where peers reach it instead; family 0: there. port 0: as bound */
+	struct tcpx_addr advertised; /* where peers reach it instead; family 0: there. port 0: as bound */
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
 	uint8_t place;         /* by PCI order among the machine's NICs, from 1; 0 unknown */
 	int numa;              /* -1 unknown                                        */
@@ -41,9 +41,9 @@ struct tcpx_nic {
 
 /* Its address for peers. */
 static inline struct tcpx_addr
-tcpx_nic_told(const struct tcpx_nic *n)
+tcpx_nic_advertised(const struct tcpx_nic *n)
 {
-	struct tcpx_addr at = n->told.family ? n->told : n->addr;
+	struct tcpx_addr at = n->advertised.family ? n->advertised : n->addr;
 
 	at.port = 0;
 	return at;

@@ -201,7 +201,7 @@ struct channel {
 	uint16_t packet;        /* the largest for its path; 0: as the MTU allows; session.lock */
 	struct tcpx_pair planned; /* ... as planned, near that of this side            */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
-	bool stood;             /* on its present NICs, once                          */
+	bool connected;         /* on its present NICs, once                          */
 	bool closed;            /* connection and records are gone; session.lock      */
 	const struct channel_kind *kind;
 	struct tcpx_chan *chan;

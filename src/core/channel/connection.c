@@ -80,7 +80,7 @@ tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 	}
 	c->interest = TCPX_READABLE;
 	c->state = CHAN_UP;
-	c->stood = true;
+	c->connected = true;
 	meet_peer(c, chan);
 	tcpx_debug(TCPX_SUB_CHAN, "channel %u %s on %s to %s is up", c->index,
 		   c->sending ? "sends" : "receives", tcpx_near_nic(c)->name,

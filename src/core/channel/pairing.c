@@ -18,7 +18,7 @@ our_nics(const struct session *s, struct tcpx_pair_nic *nic)
 	const struct tcpx_engine *e = s->engine;
 
 	for (uint32_t i = 0; i < e->nics.count; i++)
-		nic[i] = (struct tcpx_pair_nic){ tcpx_nic_told(&e->nics.at[i]), e->nics.at[i].name,
+		nic[i] = (struct tcpx_pair_nic){ tcpx_nic_advertised(&e->nics.at[i]), e->nics.at[i].name,
 						 e->ops->comm ? 0 : tcpx_nic_place(&e->nics.at[i]) };
 	return e->nics.count;
 }
@@ -115,7 +115,7 @@ learn(struct tcpx_pair_search *search, const struct channel *c)
 	if (!c)
 		return;
 	tcpx_pair_search_join(search, pair_of(c), c->sending);
-	if (c->stood)
+	if (c->connected)
 		tcpx_pair_search_found(search, pair_of(c), 0);
 }
 
@@ -149,7 +149,7 @@ tcpx_pairing_found(struct channel *c, int code)
 
 /* Does no channel of its direction connect? */
 static bool
-nothing_stands(const struct channel *c)
+none_connects(const struct channel *c)
 {
 	const struct session *s = c->session;
 
@@ -167,13 +167,13 @@ tcpx_pairing_move(struct channel *c)
 	if (!s->chan.search || !tcpx_pairing_may_move(s) ||
 	    !tcpx_pair_search_failed(s->chan.search, was))
 		return false;
-	if (!tcpx_pair_search_next(s->chan.search, was, c->sending, nothing_stands(c), &to))
+	if (!tcpx_pair_search_next(s->chan.search, was, c->sending, none_connects(c), &to))
 		to = c->planned;
 	if (to.near == was.near && to.far == was.far)
 		return false;
 	tcpx_pair_search_leave(s->chan.search, was, c->sending);
 	tcpx_pair_search_join(s->chan.search, to, c->sending);
-	c->stood = false;
+	c->connected = false;
 	c->near_nic = to.near;
 	c->far_nic = to.far;
 	tcpx_info(TCPX_SUB_CHAN, "channel %u (%s) to %s: %s to %s does not connect; %s to %s is tried",

@@ -120,7 +120,7 @@ struct nics {
 	struct other_addr other[OTHER_ADDRS];
 	uint32_t other_count;
 	_Atomic bool other_gone; /* one of them is */
-	struct tcpx_addr told;    /* of TCPX_ADVERTISE, where that is one for all; family 0: it is not */
+	struct tcpx_addr advertised;    /* of TCPX_ADVERTISE, where that is one for all; family 0: it is not */
 	bool named; /* by TCPX_NICS or a test */
 	_Atomic bool host_only; /* comms planned without a GPU: a warning is due when one is used */
 	/* As far as the kernel reports: it had a link and its address, and has them no more. */

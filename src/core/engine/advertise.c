@@ -8,7 +8,7 @@
 
 /* Entries of "ADDRESS[:PORT],...", at most one more than there may be; or -1: the first is none. */
 static int
-read_all(const char *text, struct tcpx_addr told[TCPX_NET_NICS + 1])
+read_all(const char *text, struct tcpx_addr advertised[TCPX_NET_NICS + 1])
 {
 	int n = 0;
 
@@ -19,7 +19,7 @@ read_all(const char *text, struct tcpx_addr told[TCPX_NET_NICS + 1])
 		if (len >= sizeof(one))
 			return -1;
 		snprintf(one, sizeof(one), "%.*s", (int)len, text);
-		if (tcpx_addr_parse(one, &told[n++]) != 0)
+		if (tcpx_addr_parse(one, &advertised[n++]) != 0)
 			return -1;
 		if (!text[len])
 			break;
@@ -32,22 +32,22 @@ int
 tcpx_engine_advertise(struct tcpx_engine *e)
 {
 	const char *text = tcpx_cfg_str(e->cfg, TCPX_SET_ADVERTISE);
-	struct tcpx_addr told[TCPX_NET_NICS + 1];
+	struct tcpx_addr advertised[TCPX_NET_NICS + 1];
 	uint32_t count = e->nics.count;
-	int n = text[0] ? read_all(text, told) : 0;
+	int n = text[0] ? read_all(text, advertised) : 0;
 
 	if (!text[0])
 		return 0;
 	if (n < 0)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "TCPX_ADVERTISE \"%s\": ADDRESS or ADDRESS:PORT "
 				 "(IPv4 or [IPv6] literals) expected, with commas between", text);
-	if (n == 1 && !told[0].port)
-		e->nics.told = told[0];
+	if (n == 1 && !advertised[0].port)
+		e->nics.advertised = advertised[0];
 	else if ((uint32_t)n != count)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "TCPX_ADVERTISE \"%s\" is for %d NICs, and %u "
 				 "are used: one entry for each is allowed, or one without a port for all",
 				 text, n, count);
 	for (uint32_t i = 0; i < count; i++)
-		e->nics.at[i].told = told[n == 1 ? 0 : i];
+		e->nics.at[i].advertised = advertised[n == 1 ? 0 : i];
 	return 0;
 }

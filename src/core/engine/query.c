@@ -67,11 +67,11 @@ tcpx_metadata(tcpx_engine *e, void *buf, size_t *len)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ESTATE, "this engine listens nowhere "
 				 "(TCPX_PORT=off): no peer can connect to it");
 	memcpy(ep.name, e->name, sizeof(ep.name));
-	for (i = 0; i < e->listeners->told && i < TCPX_NICS_MAX; i++) {
+	for (i = 0; i < e->listeners->advertised && i < TCPX_NICS_MAX; i++) {
 		struct tcpx_hello_nic *n = &ep.nic[ep.nic_count++];
 
 		snprintf(n->offer.name, sizeof(n->offer.name), "%s", e->listeners->at[i].nic);
-		n->addr = tcpx_listen_told(e, &e->listeners->at[i].bound);
+		n->addr = tcpx_listen_advertised(e, &e->listeners->at[i].bound);
 	}
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_endpoint_blob_write(&b, &ep);

@@ -28,7 +28,7 @@ struct listeners {
 	/* the control NIC's first, those that peers do not learn of last */
 	struct listening at[TCPX_NET_NICS + CTRL_ADDRS + OTHER_ADDRS + LOOPBACKS];
 	uint32_t count;
-	uint32_t told; /* how many of them peers learn of */
+	uint32_t advertised; /* how many of them peers learn of */
 	/* lease of loop 0 */
 	struct tcpx_node pending; /* accepted, no first frame yet */
 	uint32_t pending_count, pending_max;

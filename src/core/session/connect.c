@@ -83,11 +83,11 @@ tcpx_control_nic(const struct session *s)
 
 /* The address of ours on which the connection stands, if it cannot work any more; else NULL. */
 static const struct tcpx_addr *
-stands_on_lost(const struct session *s)
+lost_address(const struct session *s)
 {
 	const struct nics *nics = &s->engine->nics;
 	struct tcpx_addr at;
-	int nic = stands_on(s);
+	int nic = tcpx_control_nic(s);
 
 	if (nic >= 0)
 		return atomic_load(&nics->down[nic]) ? &nics->at[nic].addr : NULL;
@@ -138,7 +138,7 @@ tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 
 	if (!s->control.up || (!atomic_load(&nics->one_down) && !atomic_load(&nics->other_gone)))
 		return;
-	lost = stands_on_lost(s);
+	lost = lost_address(s);
 	for (uint32_t i = 0; i < nics->count; i++)
 		others |= !atomic_load(&nics->down[i]);
 	if (!lost || !others)

@@ -70,7 +70,7 @@ our_hello(const struct tcpx_engine *e, uint64_t session, enum tcpx_role role, st
 	h->credit_list_bytes = e->limit.credit_list;
 	h->nic_count = (uint16_t)e->nics.count;
 	for (i = 0; i < e->nics.count; i++) {
-		h->nic[i].addr = tcpx_nic_told(&e->nics.at[i]);
+		h->nic[i].addr = tcpx_nic_advertised(&e->nics.at[i]);
 		h->nic[i].addr.port = port_at(e, &e->nics.at[i].addr);
 		h->nic[i].offer = e->nics.offer[i];
 		memcpy(h->nic[i].offer.name, e->nics.at[i].name, sizeof(h->nic[i].offer.name));
@@ -367,7 +367,7 @@ tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
 		(void)check_hello(e, h, true, no->answer, sizeof(no->answer));
 		return rc;
 	}
-	if (tcpx_listen_is_told(e, &h->dialled))
+	if (tcpx_listen_is_advertised(e, &h->dialled))
 		at = &h->dialled;
 	rc = tcpx_identity_hello(&us, h, at, no->why, sizeof(no->why));
 	snprintf(no->answer, sizeof(no->answer), "%.*s", TCPX_TEXT_MAX - 1, no->why);

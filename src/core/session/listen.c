@@ -46,7 +46,7 @@ listen_told(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic
 {
 	int rc = listen_at(e, addr, nic);
 
-	e->listeners->told = e->listeners->count;
+	e->listeners->advertised = e->listeners->count;
 	return rc;
 }
 
@@ -148,26 +148,26 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 }
 
 struct tcpx_addr
-tcpx_listen_told(const struct tcpx_engine *e, const struct tcpx_addr *bound)
+tcpx_listen_advertised(const struct tcpx_engine *e, const struct tcpx_addr *bound)
 {
-	struct tcpx_addr told = e->nics.told.family ? e->nics.told : *bound;
+	struct tcpx_addr advertised = e->nics.advertised.family ? e->nics.advertised : *bound;
 
 	for (uint32_t i = 0; i < e->nics.count; i++)
-		if (e->nics.at[i].told.family && tcpx_addr_same_host(&e->nics.at[i].addr, bound)) {
-			told = e->nics.at[i].told;
+		if (e->nics.at[i].advertised.family && tcpx_addr_same_host(&e->nics.at[i].addr, bound)) {
+			advertised = e->nics.at[i].advertised;
 			break;
 		}
-	told.port = bound->port;
-	return told;
+	advertised.port = bound->port;
+	return advertised;
 }
 
 bool
-tcpx_listen_is_told(const struct tcpx_engine *e, const struct tcpx_addr *at)
+tcpx_listen_is_advertised(const struct tcpx_engine *e, const struct tcpx_addr *at)
 {
-	for (uint32_t i = 0; i < e->listeners->told; i++) {
-		struct tcpx_addr told = tcpx_listen_told(e, &e->listeners->at[i].bound);
+	for (uint32_t i = 0; i < e->listeners->advertised; i++) {
+		struct tcpx_addr advertised = tcpx_listen_advertised(e, &e->listeners->at[i].bound);
 
-		if (told.port == at->port && tcpx_addr_same_host(&told, at))
+		if (advertised.port == at->port && tcpx_addr_same_host(&advertised, at))
 			return true;
 	}
 	return false;

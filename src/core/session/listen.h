@@ -15,9 +15,9 @@ struct listening;
  * settings. */
 int tcpx_listen_open(struct tcpx_engine *e, const char *text);
 /* Where peers reach the listener that is bound there. */
-struct tcpx_addr tcpx_listen_told(const struct tcpx_engine *e, const struct tcpx_addr *bound);
+struct tcpx_addr tcpx_listen_advertised(const struct tcpx_engine *e, const struct tcpx_addr *bound);
 /* Is it where peers reach one of the listeners? */
-bool tcpx_listen_is_told(const struct tcpx_engine *e, const struct tcpx_addr *at);
+bool tcpx_listen_is_advertised(const struct tcpx_engine *e, const struct tcpx_addr *at);
 /* Does not look at it for a while: connections that nobody can take now would make it ready in
  * every turn. Lease of loop 0. */
 void tcpx_listen_rest(struct listening *at, uint64_t rest_ns, uint64_t now_ns);

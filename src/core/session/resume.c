@@ -195,7 +195,7 @@ tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const stru
 			missed_cut(s, r, now_ns);
 	}
 	if (!s)
-		return tcpx_identity_ask(&us, r, tcpx_listen_is_told(e, &r->dialled) ? &r->dialled : at);
+		return tcpx_identity_ask(&us, r, tcpx_listen_is_advertised(e, &r->dialled) ? &r->dialled : at);
 	tcpx_session_put(s);
 	return over ? TCPX_ESTALLED : TCPX_EAUTH;
 }

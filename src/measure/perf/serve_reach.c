@@ -128,7 +128,7 @@ listen_all(struct reach *r, json_t *list)
 {
 	for (uint32_t i = 0; i < r->nic_count; i++) {
 		const struct tcpx_nic *nic = &r->nic[i];
-		struct tcpx_addr bound, at = tcpx_nic_told(nic);
+		struct tcpx_addr bound, at = tcpx_nic_advertised(nic);
 		char text[64];
 		int rc = tcpx_sock_listen_fd(&r->net, nic, &nic->addr, &bound, &r->listen[i]);
 

@@ -94,7 +94,7 @@ listen_here(struct tcpx_sock_port *p)
 	struct tcpx_addr at = p->nic->addr;
 	int rc;
 
-	at.port = p->nic->told.port;
+	at.port = p->nic->advertised.port;
 	rc = tcpx_sock_listen_fd(p->net, p->nic, &at, &p->addr, &p->fd);
 	if (rc == -EADDRINUSE)
 		return tcpx_fail(TCPX_SUB_NET, rc, "port %u of TCPX_ADVERTISE, for data of %s, is in use",
@@ -373,7 +373,7 @@ tcpx_sock_chan_listen(struct tcpx_net *net, int nic, const struct tcpx_chan_id *
 {
 	struct tcpx_chan_listener *cl;
 	struct tcpx_sock_port *p;
-	struct tcpx_addr told;
+	struct tcpx_addr advertised;
 	int rc;
 
 	if (!tcpx_sock_nic(net, nic))
@@ -397,9 +397,9 @@ tcpx_sock_chan_listen(struct tcpx_net *net, int nic, const struct tcpx_chan_id *
 		free(cl);
 		return rc;
 	}
-	told = p->nic->told.family ? p->nic->told : p->addr;
-	told.port = p->addr.port;
-	tcpx_sock_handle_format(&told, id, handle);
+	advertised = p->nic->advertised.family ? p->nic->advertised : p->addr;
+	advertised.port = p->addr.port;
+	tcpx_sock_handle_format(&advertised, id, handle);
 	*out = cl;
 	return 0;
 }
