@@ -117,14 +117,14 @@ TEST(blocks_of_gve_are_split)
 TEST(queues_of_tg3_count_from_one)
 {
 	fill(4, "eth0-txrx-");
-	strcpy(v[0].name, "eth0");
+	strcpy(v[0].v.name, "eth0");
 	tcpx_vectors_map("tg3", v, 4);
-	check("the link's", "kind", v[0].kind, TCPX_VECTOR_UNKNOWN);
+	check("the link's", "kind", v[0].v.kind, TCPX_VECTOR_UNKNOWN);
 	for (int i = 1; i < 4; i++)
-		check(v[i].name, "queue", v[i].queue, i - 1);
+		check(v[i].v.name, "queue", v[i].v.queue, i - 1);
 	fill(2, "eth0-fp-");
 	tcpx_vectors_map("bnx2x", v, 2);
-	check("another's", "queue", v[0].queue, 0);
+	check("another's", "queue", v[0].v.queue, 0);
 }
 
 TEST(nothing_is_guessed)
