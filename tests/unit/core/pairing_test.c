@@ -268,9 +268,9 @@ TEST(a_session_without_a_channel_lists_what_was_tried)
 	tcpx_wiring_step(s, b.now_ns + TCPX_SEC);
 	assert_int_equal(s->state, SESS_FAILED);
 	assert_int_equal(s->cause, TCPX_ENOCHANNEL);
-	assert_non_null(strstr(s->cause_text, "none of 2 channels could connect: a to c: "));
-	assert_non_null(strstr(s->cause_text, "; d: "));
-	assert_non_null(strstr(s->cause_text, ", b to c: "));
+	assert_non_null(strstr(s->cause_text, "none of 2 channels could connect: a to c "));
+	assert_non_null(strstr(s->cause_text, "; d "));
+	assert_non_null(strstr(s->cause_text, ", b to c "));
 	assert_int_equal(s->chan.tx[0]->far_nic, 0); /* as planned, again */
 	end(&b);
 }

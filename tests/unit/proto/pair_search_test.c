@@ -148,9 +148,9 @@ TEST(the_list_names_each_pair_and_its_error)
 	assert_int_equal(tcpx_pair_search_list(n.search, 0, n.far, text, sizeof(text)), 0);
 	assert_string_equal(text, "");
 	tcpx_pair_search_list(n.search, 1, n.far, text, sizeof(text));
-	assert_string_equal(text, "u: no answer; w: no such address there");
+	assert_string_equal(text, "u 10.100.0.117: no answer; w 10.100.0.119: no such address there");
 	assert_int_equal(tcpx_pair_search_list(n.search, 1, n.far, text, 8), 7);
-	assert_string_equal(text, "u: no a");
+	assert_string_equal(text, "u 10.10");
 	free(n.search);
 }
 

@@ -58,7 +58,7 @@ static const struct {
 	{ "A3-high has a subnet a NIC", "subnets", "@a3-high", CHECK_OK, "no two" },
 	{ "MTU", "mtu", PAIR, CHECK_OK, "1500" },
 	{ "small MTU", "mtu", "@virtio-2cpu", CHECK_FINDING, "eth0 has 1400, below 1500" },
-	{ "control NIC differs", "mtu", "@a3-high", CHECK_FINDING, "eth1 has 8244 but eth0 1460" },
+	{ "control NIC differs", "mtu", "@a3-high", CHECK_FINDING, "eth0 has 1460 but eth1 8244" },
 	{ "loopback has its own", "mtu", LO, CHECK_UNKNOWN, "" },
 	{ "one node", "nic-nodes", "@virtio-2cpu", CHECK_SKIPPED, "one NUMA node" },
 	{ "known nodes", "nic-nodes", "@a3-high", CHECK_OK, "all 5" },
