@@ -33,7 +33,7 @@ arrives() {
 
 fails() {
 	! TCPX_CONNECT_MS=1s client >"$scratch/failed" && cat "$scratch/failed" &&
-		grep "none of 4 channels could connect; 10.77.1.2:.* from eth0: .*; behind an address" "$scratch/failed"
+		grep "none of 4 channels could connect: eth0 to eth[01] 10.77.1.2:.*: .*; behind an address" "$scratch/failed"
 }
 serve TCPX_DEBUG=WARN
 ok "its own address does not do, and is named with what to set" fails

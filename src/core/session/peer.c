@@ -352,10 +352,10 @@ tcpx_peer_fail(struct tcpx_peer *p, int code)
 
 	pthread_mutex_lock(&p->lock);
 	memcpy(name, p->name, sizeof(name));
-	memcpy(why, p->gone_text, sizeof(why));
+	snprintf(why, sizeof(why), "%s", p->gone_text);
 	/* the loop has not noticed yet that the session has failed */
 	if (!p->gone && p->out && atomic_load(&p->out->state) == SESS_FAILED)
-		memcpy(why, p->out->cause_text, sizeof(why));
+		snprintf(why, sizeof(why), "%s", p->out->cause_text);
 	pthread_mutex_unlock(&p->lock);
 	return tcpx_fail_known(code, "session with %s: %s", name, why);
 }

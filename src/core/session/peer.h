@@ -51,7 +51,7 @@ struct tcpx_peer {
 	struct tcpx_heap_node by_drop; /* registry.dropped; registry.lock            */
 	_Atomic bool dead;           /* that is proven: its sessions end             */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
-	char gone_text[192];
+	char gone_text[512]; /* as a session's cause_text                         */
 	struct peer_news news;       /* events.lock                                  */
 	struct note_queue notes;     /* notes.lock                                   */
 	struct tcpx_quota kept;      /* its lists, notes, unexpected sends, and what its

@@ -243,7 +243,7 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
 		if (full.status && !full.cause[0])
-			memcpy(full.cause, s->cause_text, sizeof(full.cause));
+			snprintf(full.cause, sizeof(full.cause), "%s", s->cause_text);
 		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;
 		pthread_mutex_unlock(&s->lock);
 		tcpx_session_put(s);

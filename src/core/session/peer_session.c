@@ -4,6 +4,7 @@
 #include "core/session/peer_session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/context/context.h"
@@ -192,7 +193,7 @@ set_gone(struct tcpx_peer *p, const struct session *s)
 	if (s->cause == TCPX_ECLOSED || p->gone)
 		return;
 	p->gone = s->cause;
-	memcpy(p->gone_text, s->cause_text, sizeof(p->gone_text));
+	snprintf(p->gone_text, sizeof(p->gone_text), "%s", s->cause_text);
 }
 
 /* The first behind that number that has no session, since this one served it, too; a reference. */
