@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #define HOME_FILE   ".nccl.conf"
 #define TEXT_MAX    1023 /* bytes of a name or a value; NCCL cuts longer ones */
 #define LINES_MAX   65536
-#define PASSWD_ROOM 16384
 #define NAMES_MAX   16   /* MAX_IFS of NCCL */
 #define NAME_BYTES  46   /* of an entry of TCPX_NICS; no interface's name is as long */
 
@@ -102,16 +100,14 @@ env_find(char *const *env, const char *name)
 	return NULL;
 }
 
-/* ~/.nccl.conf; false: the user has no home. NCCL does not look at HOME. */
+/* Writes the path of ~/.nccl.conf; false: the user has no home. NCCL asks the password file, which may be slow;
+ * HOME says the same wherever nobody has changed it. */
 static bool
-home_file(char *path, size_t cap)
+home_file(char *const *env, char *path, size_t cap)
 {
-	char room[PASSWD_ROOM];
-	struct passwd entry, *found = NULL;
+	const char *home = env_find(env, "HOME");
 
-	if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) || !found || !found->pw_dir)
-		return false;
-	return (size_t)snprintf(path, cap, "%s/" HOME_FILE, found->pw_dir) < cap;
+	return home && *home && (size_t)snprintf(path, cap, "%s/" HOME_FILE, home) < cap;
 }
 
 int
@@ -126,7 +122,7 @@ tcpx_hints_read(struct tcpx_hints *h, char *const *env)
 	*h = (struct tcpx_hints){ 0 };
 	if (named && *named)
 		rc = tcpx_hints_add(h, named);
-	else if (theirs && home_file(home, sizeof(home)))
+	else if (theirs && home_file(env, home, sizeof(home)))
 		rc = tcpx_hints_add(h, home);
 	if (rc == 0)
 		rc = tcpx_hints_add(h, ETC_FILE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables of NCCL as NCCL finds them: in the environment, else in the user's file (NCCL_CONF_FILE, else
- * ~/.nccl.conf of the password file), else in /etc/nccl.conf. Of two lines with one name the first counts. A line
+ * ~/.nccl.conf, by HOME), else in /etc/nccl.conf. Of two lines with one name the first counts. A line
  * is "NAME=VALUE", blanks included; # begins a comment at the start of a line.
  * They were set for another program: a file that cannot be read is none.
  */
