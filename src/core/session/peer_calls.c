@@ -243,7 +243,8 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
 		if (full.status && !full.cause[0])
-			snprintf(full.cause, sizeof(full.cause), "%s", s->cause_text);
+			snprintf(full.cause, sizeof(full.cause), "%.*s", (int)sizeof(full.cause) - 1,
+				 s->cause_text);
 		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;
 		pthread_mutex_unlock(&s->lock);
 		tcpx_session_put(s);
