@@ -163,17 +163,6 @@ unknown_note(const char *name, const char *source)
 
 /* ---- environment --------------------------------------------------------------- */
 
-static const char *
-env_find(char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++)
-		if (!strncmp(*env, name, len) && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
 /* The canonical name beats its aliases. */
 static int
 env_setting_load(struct tcpx_cfg *cfg, enum tcpx_setting setting, char *const *env)
@@ -182,7 +171,7 @@ env_setting_load(struct tcpx_cfg *cfg, enum tcpx_setting setting, char *const *e
 	const char *const *alias = def->aliases;
 
 	for (const char *name = def->name; name; name = *alias++) {
-		const char *text = env_find(env, name);
+		const char *text = tcpx_env_find(env, name);
 
 		if (text)
 			return named_put(cfg, setting, name, text, "environment");
@@ -305,7 +294,7 @@ is_closed(const char *path)
 static int
 files_load(struct loader *l, const struct tcpx_cfg_sources *src)
 {
-	const char *named = env_find(src->env, "TCPX_CONF_FILE");
+	const char *named = tcpx_env_find(src->env, "TCPX_CONF_FILE");
 	const char *home = named ? named : src->home_file;
 	int rc = 0;
 
@@ -370,7 +359,7 @@ tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out)
 		.etc_file = ETC_FILE,
 		.caller = caller,
 	};
-	const char *home = env_find(env, "HOME");
+	const char *home = tcpx_env_find(env, "HOME");
 	struct tcpx_hints hints;
 	char path[PATH_MAX];
 	int rc = tcpx_hints_read(&hints, env);

@@ -19,6 +19,17 @@
 #define NAMES_MAX   16   /* MAX_IFS of NCCL */
 #define NAME_BYTES  46   /* of an entry of TCPX_NICS; no interface's name is as long */
 
+const char *
+tcpx_env_find(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
 /* ---- files ---- */
 
 static int
@@ -89,23 +100,12 @@ tcpx_hints_add(struct tcpx_hints *h, const char *file)
 	return rc;
 }
 
-static const char *
-env_find(char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++)
-		if (!strncmp(*env, name, len) && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
 /* Writes the path of ~/.nccl.conf; false: the user has no home. NCCL asks the password file, which may be slow;
  * HOME says the same wherever nobody has changed it. */
 static bool
 home_file(char *const *env, char *path, size_t cap)
 {
-	const char *home = env_find(env, "HOME");
+	const char *home = tcpx_env_find(env, "HOME");
 
 	return home && *home && (size_t)snprintf(path, cap, "%s/" HOME_FILE, home) < cap;
 }
@@ -115,7 +115,7 @@ tcpx_hints_read(struct tcpx_hints *h, char *const *env)
 {
 	/* a setuid program has more rights than who has started it, and named the file */
 	bool theirs = env && !getauxval(AT_SECURE);
-	const char *named = theirs ? env_find(env, "NCCL_CONF_FILE") : NULL;
+	const char *named = theirs ? tcpx_env_find(env, "NCCL_CONF_FILE") : NULL;
 	char home[PATH_MAX];
 	int rc = 0;
 
@@ -147,7 +147,7 @@ const char *
 tcpx_hints_find(const struct tcpx_hints *h, char *const *env, const char *name,
 		const char **source)
 {
-	const char *value = env_find(env, name);
+	const char *value = tcpx_env_find(env, name);
 
 	*source = name;
 	for (size_t i = 0; h && !value && i < h->count; i++) {

@@ -12,6 +12,9 @@
 
 #include "base/err.h"
 
+/* The value of a name in "NAME=VALUE" strings; NULL: it is not there, or @env is NULL. */
+const char *tcpx_env_find(char *const *env, const char *name);
+
 struct tcpx_hint {
 	char *name, *value;
 	char *source; /* "NCCL_DEBUG (/etc/nccl.conf line 2)" */

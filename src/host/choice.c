@@ -164,6 +164,14 @@ grade_of(const struct tcpx_host_nic *all, unsigned count, const struct tcpx_host
 	return IS(nic->kind, ends) ? END : DEVICE;
 }
 
+const char *
+tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
+{
+	if (!nic->up)
+		return "down";
+	return nic->addr.family == 0 ? "no address" : NULL;
+}
+
 /* Why it cannot be among the best; NULL: it can. */
 static const char *
 unusable(const struct tcpx_host_nic *nic)

@@ -27,14 +27,6 @@ struct chosen {
 	unsigned left_out; /* fitting ones beyond the cap */
 };
 
-const char *
-tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
-{
-	if (!nic->up)
-		return "down";
-	return nic->addr.family == 0 ? "no address" : NULL;
-}
-
 /* Packets to the address of a NIC without a link come by others. */
 bool
 tcpx_host_nic_binds(const struct tcpx_host_nic *nic)

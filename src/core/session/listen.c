@@ -29,12 +29,13 @@ listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
 				    TCPX_READABLE);
 }
 
+/* Logs what the provider left to its caller. */
 static int
-in_use(const struct tcpx_addr *addr, int rc)
+judge(const struct tcpx_addr *addr, int rc)
 {
 	char text[64];
 
-	if (rc != -EADDRINUSE)
+	if (rc != -EADDRINUSE && rc != -EADDRNOTAVAIL)
 		return rc;
 	tcpx_addr_format(addr, text, sizeof(text));
 	return tcpx_fail(TCPX_SUB_BOOT, rc, "listen on %s: %s", text, tcpx_err_text(rc));
@@ -64,7 +65,7 @@ listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, c
 		addr.port = 0;
 		rc = listen_told(e, &addr, nic);
 	}
-	return in_use(&addr, rc);
+	return judge(&addr, rc);
 }
 
 static bool
@@ -131,7 +132,7 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
 		return 0;
 	if (text && tcpx_addr_parse(text, &addr) == 0)
-		return in_use(&addr, listen_told(e, &addr, "address"));
+		return judge(&addr, listen_told(e, &addr, "address"));
 	if ((text && tcpx_parse_count(text, &port) != 0) || port > 65535)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
 				 "listen \"%s\": PORT (0 to 65535), ADDRESS:PORT (the address as an "

@@ -49,7 +49,7 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 	int status = atomic_load(&l->status);
 
 	if (status == 0 || status == -EAGAIN) {
-		snprintf(l->cause, sizeof(l->cause), "%s", text);
+		snprintf(l->cause, sizeof(l->cause), "%.*s", (int)sizeof(l->cause) - 1, text);
 		tcpx_lane_falls(l, code);
 		tcpx_eager_drop(l, true);
 	}
@@ -68,7 +68,7 @@ lasts(struct tcpx_lane *l, int code, const char *text)
 	if (!l->rx.kept || atomic_load(&l->status))
 		return false;
 	l->ends_as = code;
-	snprintf(l->cause, sizeof(l->cause), "%s", text);
+	snprintf(l->cause, sizeof(l->cause), "%.*s", (int)sizeof(l->cause) - 1, text);
 	tcpx_lane_leave(l);
 	return true;
 }

@@ -217,7 +217,7 @@ void
 tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap)
 {
 	struct stuck at = tcpx_xfer_locate(s, x);
-	char path[200] = "", name[XFER_NAME];
+	char path[240] = "", name[XFER_NAME];
 
 	if (at.channel >= 0 && s->chan.tx[at.channel])
 		name_path(s, s->chan.tx[at.channel], path, sizeof(path));

@@ -177,7 +177,7 @@ close_fd:
 	return rc;
 }
 
-/* -EADDRINUSE is not logged: another port may do. */
+/* Neither -EADDRINUSE nor -EADDRNOTAVAIL is logged: another port may do, or another address. */
 static int
 listen_at(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 {
@@ -196,8 +196,8 @@ listen_at(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 	if ((addr->port && set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0) ||
 	    bind(fd, &sa.sa, len) < 0 || set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||
 	    listen(fd, SOMAXCONN) < 0) {
-		rc = errno == EADDRINUSE ? -errno :
-					   tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
+		rc = errno == EADDRINUSE || errno == EADDRNOTAVAIL ?
+			     -errno : tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
 		tcpx_ownfd_close(fd);
 		return rc;
 	}
