@@ -109,7 +109,7 @@ int tcpx_netmap_offers(const struct tcpx_netmap_side *side, struct tcpx_netmap_o
  * @channels: wanted by each side; the smaller number is made
  * @out: room for TCPX_NETMAP_CHANNELS
  * Usable NICs of one network are paired in order; with more on one side they are shared. NICs
- * whose network is unknown on either side are paired by order with the remaining ones. Pairs
+ * whose network is unknown on either side are paired with the remaining ones, by name and then by order. Pairs
  * with fewer relays come first, of these the ones that both sides rank first. Channel k uses
  * pair k mod pairs.
  * @why: a line for each pair and each NIC left out; without any pair, the reason

@@ -25,7 +25,7 @@ struct plan {
 	struct side near, far;
 	struct pair {
 		uint16_t near, far;
-		bool guessed; /* paired by order, since a network is unknown */
+		enum reason { BY_NETWORK, BY_NAME, BY_ORDER } by;
 	} pair[PAIRS_MAX];
 	uint32_t count;
 };
@@ -60,21 +60,21 @@ nth(uint32_t set, uint32_t n)
 }
 
 static void
-join(struct plan *p, uint32_t near, uint32_t far, bool guessed)
+join(struct plan *p, uint32_t near, uint32_t far, enum reason by)
 {
-	p->pair[p->count++] = (struct pair){ (uint16_t)near, (uint16_t)far, guessed };
+	p->pair[p->count++] = (struct pair){ (uint16_t)near, (uint16_t)far, by };
 	p->near.free &= ~(1u << near);
 	p->far.free &= ~(1u << far);
 }
 
 /* Pairs all of one set with all of the other, in order; the smaller set is repeated. */
 static void
-join_sets(struct plan *p, uint32_t near, uint32_t far, bool guessed)
+join_sets(struct plan *p, uint32_t near, uint32_t far, enum reason by)
 {
 	uint32_t n = (uint32_t)__builtin_popcount(near), m = (uint32_t)__builtin_popcount(far);
 
 	for (uint32_t k = 0; n && m && k < (n > m ? n : m); k++)
-		join(p, nth(near, k % n), nth(far, k % m), guessed);
+		join(p, nth(near, k % n), nth(far, k % m), by);
 }
 
 static void
@@ -85,22 +85,35 @@ pair_networks(struct plan *p)
 
 		if (network && p->near.free >> i & 1)
 			join_sets(p, on_network(&p->near, network), on_network(&p->far, network),
-				  false);
+				  BY_NETWORK);
 	}
 }
 
-/* NICs that may share a network: unknown with unknown, then the remaining unknown of one
- * side with the remaining known of the other. */
+/* Pairs those of one name. */
+static void
+join_names(struct plan *p, uint32_t near, uint32_t far)
+{
+	for (uint32_t i = 0; i < p->near.count; i++)
+		for (uint32_t k = 0; k < p->far.count; k++)
+			if (near & p->near.free & 1u << i && far & p->far.free & 1u << k &&
+			    !strcmp(p->near.offer[i].name, p->far.offer[k].name))
+				join(p, i, k, BY_NAME);
+}
+
+/* NICs that may share a network: unknown with unknown, by name and then by order; then the remaining unknown
+ * of one side with the remaining known of the other. */
 static void
 pair_unknown(struct plan *p)
 {
 	uint32_t near = p->near.free & on_network(&p->near, 0);
 	uint32_t far = p->far.free & on_network(&p->far, 0);
 
-	if (near && far)
-		join_sets(p, near, far, true);
-	else if (near || far)
-		join_sets(p, near ? near : p->near.free, far ? far : p->far.free, true);
+	if (!near && !far)
+		return;
+	near = near ? near : p->near.free;
+	far = far ? far : p->far.free;
+	join_names(p, near, far);
+	join_sets(p, near & p->near.free, far & p->far.free, BY_ORDER);
 }
 
 static int
@@ -167,13 +180,15 @@ explain(const struct plan *p, uint32_t channels, struct tcpx_netmap_text *why)
 		const struct tcpx_netmap_offer *a = &p->near.offer[p->pair[i].near];
 		const struct tcpx_netmap_offer *b = &p->far.offer[p->pair[i].far];
 		uint32_t n = channels / p->count + (i < channels % p->count);
+		static const char *const by[] = { "", "; by name, for a network is unknown",
+						  "; by order, for a network is unknown" };
 		char near[32], far[32];
 
 		say_gpu(near, sizeof(near), a);
 		say_gpu(far, sizeof(far), b);
 		tcpx_netmap_say(why, "%s (%s) to %s (%s): %u channel%s%s", a->name, near, b->name, far, n,
 			   n == 1 ? "" : "s",
-			   p->pair[i].guessed ? "; by order, for a network is unknown" : "");
+			   by[p->pair[i].by]);
 	}
 	list_free(&p->near, "opener", why);
 	list_free(&p->far, "acceptor", why);
