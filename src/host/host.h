@@ -63,7 +63,7 @@ struct tcpx_host_nic {
 	char alts[TCPX_HOST_ALTS]; /* its other names, between blanks            */
 	bool wireless;
 	bool default_route; /* the machine's leads to it                         */
-	uint8_t grade;      /* of the default choice: choice.c                   */
+	uint8_t grade;      /* of the default choice: nic_choice.c                */
 	bool slow;          /* by default it carries control only                */
 	const char *left_out; /* why the default leaves it out; NULL: it does not; static */
 	struct tcpx_addr addr; /* the one to use, the first of addrs; family 0: none */
@@ -114,7 +114,7 @@ struct tcpx_host_plan {
 TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
 					unsigned *count);
 
-/* Fills in grade, slow and left_out, by the rule in choice.c. Pure. Reading and tcpx_host_nics_family() do it. */
+/* Fills in grade, slow and left_out, by the rule in nic_choice.c. Pure. Reading and tcpx_host_nics_family() do it. */
 void tcpx_host_nics_judge(struct tcpx_host_nic *nics, unsigned count);
 
 /* Leaves the NICs the addresses that TCPX_FAMILY, as a number, asks for. Warns if only the loopback has one. */
@@ -130,7 +130,7 @@ void tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t 
  *             that the machine has, all of 127.0.0.0/8 included, will do.
  * @out:       room for @cap; at most TCPX_HOST_NICS are given, in the list's order
  *
- * The default: see choice.c; if none is left, the loopback. A NIC that is named but down or without
+ * The default: see nic_choice.c; if none is left, the loopback. A NIC that is named but down or without
  * address is left out with a warning. One that is spelled out is used, if another is fit: its link or
  * its address may come. Without one its address is 0.0.0.0 or ::, by the family of the first fit one.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
-#include "proto/toll.h"
+#include "proto/breach.h"
 
 struct session;
 struct tcpx_engine;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base_test.h"
 
+#include "proto/breach.h"
 #include "proto/toll.h"
 
 #define MS   1000000ull
@@ -77,7 +78,7 @@ TEST(breaches_are_forgotten)
 
 	for (int i = 0; i < 100; i++)
 		tcpx_breach(&b, NOW);
-	tcpx_breach(&b, NOW + 1000 * TCPX_BREACH_NS);
+	tcpx_breach(&b, NOW + 1000 * TCPX_BREACH_FORGET_NS);
 	assert_int_equal(b.count, 1);
 	assert_int_equal(tcpx_breach_until(&b, FIRST, b.newest_ns), b.newest_ns + 100 * MS);
 }
@@ -96,5 +97,5 @@ TEST(those_from_there_take_turns_after_many)
 	assert_int_equal(tcpx_breach_turn(&b, NOW - 25 * MS, FIRST, NOW), 0);
 	assert_int_equal(tcpx_breach_turn(&b, NOW, 0, NOW), 0);
 	/* one is forgotten */
-	assert_int_equal(tcpx_breach_turn(&b, NOW + TCPX_BREACH_NS, FIRST, NOW + TCPX_BREACH_NS), 0);
+	assert_int_equal(tcpx_breach_turn(&b, NOW + TCPX_BREACH_FORGET_NS, FIRST, NOW + TCPX_BREACH_FORGET_NS), 0);
 }
