@@ -29,7 +29,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-SETUP = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1"]
+TRAP = "-g1 -fsanitize-undefined-trap-on-error"  # as scripts/check.sh
+SETUP = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=" + TRAP,
+         "-Dcpp_args=" + TRAP]
 Entry = collections.namedtuple("Entry", "room name file tests old new")
 
 
@@ -61,7 +63,6 @@ def places(text, old):
     return ("\n" + text).count("\n" + old) if old else 0
 
 
-
 class Copy:
     """A copy of the tracked files with a build of its own."""
 
@@ -70,7 +71,6 @@ class Copy:
         self.clean = {}  # by a test's words: whether it passes without a bug, and its seconds
         self.env = dict(os.environ, CCACHE_BASEDIR=ROOT, CCACHE_NOHASHDIR="1")
         self.env.setdefault("ASAN_OPTIONS", "halt_on_error=1:abort_on_error=1")
-        self.env.setdefault("UBSAN_OPTIONS", "halt_on_error=1:abort_on_error=1")
 
     def fill(self):
         """Makes it, or brings it up to date; what has not changed keeps its time."""
