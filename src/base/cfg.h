@@ -60,7 +60,8 @@ const char *tcpx_cfg_source(const struct tcpx_cfg *cfg, enum tcpx_setting settin
 /* True if no source names the setting. */
 bool tcpx_cfg_is_default(const struct tcpx_cfg *cfg, enum tcpx_setting setting);
 
-/* Whether a source of tcpx_cfg_source() is a variable of NCCL's, which was set for another program. */
+/* True: a source of tcpx_cfg_source() is a variable of NCCL's, which was set for another
+ * program. */
 bool tcpx_cfg_is_hint(const char *source);
 
 /* TCPX_CHANNELS for this number of NICs; *total 0: the engine chooses. TCPX_ECONFIG: a

@@ -100,8 +100,8 @@ tcpx_hints_add(struct tcpx_hints *h, const char *file)
 	return rc;
 }
 
-/* Writes the path of ~/.nccl.conf; false: the user has no home. NCCL asks the password file, which may be slow;
- * HOME says the same wherever nobody has changed it. */
+/* Writes the path of ~/.nccl.conf; false: the user has no home. NCCL asks the password
+ * file, which may be slow; HOME says the same wherever nobody has changed it. */
 static bool
 home_file(char *const *env, char *path, size_t cap)
 {
@@ -190,7 +190,8 @@ tcpx_hint_nics(const char *list, char *out, size_t cap)
 			break;
 		if (!name)
 			continue;
-		/* "/", which no NIC's name has, keeps the name's sign from being one of the list */
+		/* "/", which no NIC's name has, keeps the name's sign from being one of the
+		 * list */
 		len += (size_t)snprintf(out + len, cap - len, "%s%.*s%s%.*s", count ? "," : "",
 					count ? 0 : signs, list, skipped && strchr("^=", *at) ? "/" : "",
 					name < NAME_BYTES ? name : NAME_BYTES, at);

@@ -28,8 +28,8 @@ struct tcpx_hints {
 
 /* Adds a file's lines. 0, which a missing file gives, too, or -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_hints_add(struct tcpx_hints *h, const char *file);
-/* The files that NCCL would read in this process with @env; only /etc/nccl.conf in a setuid program, and with NULL.
- * 0 or -ENOMEM, with nothing in *h. */
+/* The files that NCCL would read in this process with @env; only /etc/nccl.conf in a setuid
+ * program, and with NULL. 0 or -ENOMEM, with nothing in *h. */
 TCPX_MUST_CHECK int tcpx_hints_read(struct tcpx_hints *h, char *const *env);
 void tcpx_hints_free(struct tcpx_hints *h);
 
@@ -37,7 +37,8 @@ void tcpx_hints_free(struct tcpx_hints *h);
 const char *tcpx_hints_find(const struct tcpx_hints *h, char *const *env, const char *name,
 			    const char **source);
 
-/* Puts the lines into the environment where it lacks their names, as NCCL does. 0 or -ENOMEM. */
+/* Puts the lines into the environment where it lacks their names, as NCCL does. 0 or
+ * -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_hints_export(const struct tcpx_hints *h);
 
 /*

@@ -14,7 +14,7 @@
 unsigned tcpx_host_addr_rank(const struct tcpx_addr *a, unsigned flags);
 /* Can it be used, and is it of a grade above this one, down to containers' ends of cables? */
 bool tcpx_host_nic_is_better(const struct tcpx_host_nic *nic, unsigned grade);
-/* Does @a stand before @b in the default choice? Else they are as listed. */
+/* True: @a goes before @b in the default choice; else they keep their order. */
 bool tcpx_host_nic_precedes(const struct tcpx_host_nic *a, const struct tcpx_host_nic *b);
 /* Is @addr the NIC's, or for a loopback of its subnet? Then *own is it, with the prefix. */
 bool tcpx_host_nic_address(const struct tcpx_host_nic *nic, const struct tcpx_addr *addr,

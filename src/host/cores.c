@@ -106,7 +106,8 @@ read_l3_groups(const char *root, struct tcpx_machine_core *cores, unsigned count
 	}
 }
 
-/* Of x86: processors with cores of two kinds have a device for each kind's counters. */
+/* Reads x86's kinds: processors with two kinds of cores have a device for the counters of
+ * each. */
 static bool
 read_atoms(const char *root, struct tcpx_cpuset *small)
 {
@@ -124,7 +125,7 @@ read_atoms(const char *root, struct tcpx_cpuset *small)
 	return true;
 }
 
-/* Of other processors: the largest core has 1024. */
+/* Reads the capacity of other processors' cores: the largest has 1024. */
 static void
 read_capacities(const char *root, const struct tcpx_machine_core *cores, unsigned count,
 		struct tcpx_cpuset *small)

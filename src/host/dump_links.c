@@ -20,7 +20,7 @@ number(const struct rtattr *at)
 	return v;
 }
 
-/* All other names, between blanks; one that does not fit is left out. */
+/* Takes a link's other names, between blanks; a name that does not fit is left out. */
 static void
 take_alts(struct tcpx_link *link, const struct rtattr *list)
 {
@@ -71,8 +71,8 @@ tcpx_dump_take_link(struct tcpx_links *links, const struct nlmsghdr *m)
 	take_alts(link, tcpx_dump_find(first, len, IFLA_PROP_LIST, 0));
 }
 
-/* IFA_F_SECONDARY of IPv4 and IFA_F_TEMPORARY of IPv6 are one number, and mean one thing here: the
- * kernel prefers another as a source. */
+/* IFA_F_SECONDARY of IPv4 and IFA_F_TEMPORARY of IPv6 are one number, and mean one thing
+ * here: the kernel prefers another as a source. */
 static uint8_t
 judge(uint32_t flags)
 {

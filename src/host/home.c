@@ -5,7 +5,7 @@
 
 #include "host/place.h"
 
-/* Whether two cores of the node have a CPU that may be used. */
+/* True: two cores of the node have a CPU that may be used. */
 static bool
 has_two(const struct tcpx_machine *m, const struct tcpx_cpuset *usable, int node)
 {

@@ -6,12 +6,13 @@
 #include "base/cpuset.h"
 #include "host/machine.h"
 
-/* For a device of @node: that, if it has two cores with CPUs of @usable, so that senders and receivers have one
- * each; else the nearest node that has; -1: the node is unknown, or none has. With one node, or a kernel without
- * any, all devices have the same home. */
+/* The home of a device of @node: this node, if it has two cores with CPUs of @usable, so
+ * that senders and receivers have one each; else the nearest node that has two; -1: the
+ * node is unknown, or none has. With one node, or a kernel without any, all devices have
+ * the same home. */
 int tcpx_home_of_node(const struct tcpx_machine *m, const struct tcpx_cpuset *usable, int node);
 /*
- * tcpx_homes - that of each NIC of the machine
+ * tcpx_homes - the home of each NIC of the machine
  * @taken: which NICs count
  * @out:   room for all NICs; -1 for all that are taken, or for none. A NIC of an unknown node is with the taken one
  *	   that is next to it on PCI.

@@ -114,7 +114,8 @@ struct tcpx_host_plan {
 TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
 					unsigned *count);
 
-/* Fills in grade, slow and left_out, by the rule in nic_choice.c. Pure. Reading and tcpx_host_nics_family() do it. */
+/* Fills in grade, slow and left_out, by the rule in nic_choice.c. Pure. Reading and
+ * tcpx_host_nics_family() do it. */
 void tcpx_host_nics_judge(struct tcpx_host_nic *nics, unsigned count);
 
 /* Leaves the NICs the addresses that TCPX_FAMILY, as a number, asks for. Warns if only the loopback has one. */
@@ -139,8 +140,9 @@ void tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t 
 TCPX_MUST_CHECK int tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count,
 					  const char *selection, struct tcpx_host_nic *out,
 					  unsigned cap, unsigned *count);
-/* tcpx_host_nics_select() for a selection with its source (tcpx_cfg_source()): where a variable
- * of NCCL's leaves none, it costs a warning, and *selection becomes "", the default. */
+/* tcpx_host_nics_select() for a selection with its source (tcpx_cfg_source()): where a
+ * variable of NCCL's leaves none, it costs a warning, and *selection becomes "", the
+ * default. */
 TCPX_MUST_CHECK int tcpx_host_nics_by(const struct tcpx_host_nic *all, unsigned all_count,
 				      const char **selection, const char *source,
 				      struct tcpx_host_nic *out, unsigned cap, unsigned *count);
@@ -167,11 +169,11 @@ TCPX_MUST_CHECK int tcpx_host_nics_control(const struct tcpx_host_nic *all, unsi
 					   const struct tcpx_host_control *want,
 					   const char *selection, struct tcpx_host_nic *data,
 					   unsigned *count, struct tcpx_host_nic *out);
-/* By its own name, or by one of the others that it was given. */
+/* True: @name is the NIC's own name, or one of the others that it was given. */
 bool tcpx_host_nic_is_called(const struct tcpx_host_nic *nic, const char *name);
 /* Why a NIC cannot be used; NULL if it can. Static. */
 const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
-/* Are sockets of a chosen NIC bound to its device, beside its address? */
+/* True: sockets of a chosen NIC are bound to its device, beside its address. */
 bool tcpx_host_nic_binds(const struct tcpx_host_nic *nic);
 
 /* This boot of this host and the network namespace of the calling thread, as one number: where it

@@ -31,13 +31,13 @@ TCPX_MUST_CHECK int tcpx_io_read(const char *root, const char *path, char *buf, 
 TCPX_MUST_CHECK int tcpx_io_slurp(const char *root, const char *path, size_t max, char **text,
 				  size_t *len);
 
-/* The rest of the first line that begins with @key ("MemTotal:"), without the blanks before it. 0;
- * -EINVAL without such a line, -EFBIG, -errno. */
+/* The rest of the first line that begins with @key ("MemTotal:"), without the blanks before
+ * it. 0; -EINVAL without such a line, -EFBIG, -errno. */
 TCPX_MUST_CHECK int tcpx_io_field(const char *root, const char *path, const char *key, char *buf,
 				  size_t cap);
 
-/* The reading function of tcpx_io_slurp_from(): like read(), with @arg for the file. It may be interrupted and may
- * return fewer bytes. */
+/* The reading function of tcpx_io_slurp_from(): like read(), with @arg for the file. It may
+ * be interrupted and may return fewer bytes. */
 typedef ssize_t (*tcpx_io_get_fn)(void *arg, void *buf, size_t cap);
 TCPX_MUST_CHECK int tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text,
 				       size_t *len);

@@ -23,7 +23,7 @@ tcpx_links_add(struct tcpx_links *links, const char *name)
 	return link;
 }
 
-/* Is @a better than @b, or as good and older? */
+/* True: @a is better than @b, or as good and older. */
 static bool
 precedes(const struct tcpx_link_addr *a, const struct tcpx_link_addr *b)
 {

@@ -73,7 +73,8 @@ find(const struct tcpx_host_nic *all, unsigned count, const char *name)
 static enum grade grade_of(const struct tcpx_host_nic *all, unsigned count,
 			   const struct tcpx_host_nic *nic, unsigned depth, const char **why);
 
-/* The best grade of those that belong to it. Of Open vSwitch's bridges the kernel says it for all together. */
+/* The best grade of those that belong to it. Of Open vSwitch's bridges the kernel says it
+ * for all together. */
 static enum grade
 grade_of_members(const struct tcpx_host_nic *all, unsigned count, const struct tcpx_host_nic *nic,
 		 unsigned depth)
@@ -95,7 +96,7 @@ grade_of_members(const struct tcpx_host_nic *all, unsigned count, const struct t
 	return best;
 }
 
-/* Of one that stands on others; false: it stands on none. */
+/* Grades a link by the links below it; false: there are none below it. */
 static bool
 grade_by_others(const struct tcpx_host_nic *all, unsigned count, const struct tcpx_host_nic *nic,
 		unsigned depth, enum grade *grade, const char **why)
@@ -172,7 +173,7 @@ tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
 	return nic->addr.family == 0 ? "no address" : NULL;
 }
 
-/* Why it cannot be among the best; NULL: it can. */
+/* The reason why a NIC cannot be among the best; NULL: it can. */
 static const char *
 unusable(const struct tcpx_host_nic *nic)
 {

@@ -140,7 +140,7 @@ tcpx_host_nic_address(const struct tcpx_host_nic *nic, const struct tcpx_addr *a
 	return false;
 }
 
-/* By its own name, or with @alt by one of the others. */
+/* True: the entry names the NIC by its own name or, with @alt, by one of the others. */
 static bool
 matches(const struct tcpx_host_nic *nic, const char *entry, bool exact, bool alt)
 {
@@ -273,7 +273,8 @@ is_excluded(const struct tcpx_host_nic *nic, const struct selection *sel)
 	return false;
 }
 
-/* The best grade of those that a "^" list leaves; the grades of what is seldom meant do not count. */
+/* The best grade of those that a "^" list leaves; the grades of what is seldom meant do not
+ * count. */
 static uint8_t
 grade_left(const struct tcpx_host_nic *all, unsigned count, const struct selection *sel)
 {

@@ -184,7 +184,7 @@ slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_c
 	return 0;
 }
 
-/* What is peculiar about the nodes that the NICs of a group are on. */
+/* Notes what is peculiar about the nodes of a group's NICs. */
 static unsigned
 place_flags(const struct maker *k, int home, const unsigned *nics, unsigned count)
 {
@@ -208,7 +208,7 @@ place_flags(const struct maker *k, int home, const unsigned *nics, unsigned coun
 	return flags;
 }
 
-/* All NICs of one home. */
+/* Plans the NICs of one home. */
 static int
 make_place(struct maker *k, int home, const unsigned *nics, unsigned count)
 {

@@ -128,12 +128,13 @@ void tcpx_plan_fini(struct tcpx_plan *p);
 
 /* Group of a NIC by its name; NULL: not in the plan. */
 const struct tcpx_plan_group *tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name);
-/* Usable cores of @node (of all nodes: @all), given the CPUs that may be used; small ones first where two others are
- * left. -ENOMEM. */
+/* Usable cores of @node (of all nodes: @all), given the CPUs that may be used; small ones
+ * first where two others are left. -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
 				       const struct tcpx_cpuset *usable, bool first_threads,
 				       struct tcpx_plan_cores *out, bool *partial);
-/* Slice @part of @parts, of each kind of cores; the first ones have the extra cores. -ENOMEM. */
+/* Slice @part of @parts, of each kind of cores; the first ones have the extra cores.
+ * -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_plan_slice(const struct tcpx_plan_cores *pool, unsigned part,
 				    unsigned parts, struct tcpx_plan_cores *out);
 

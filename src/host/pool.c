@@ -63,7 +63,8 @@ tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
 	return 0;
 }
 
-/* Copies part @part of @parts of @count cores; the first parts have the extra ones. Returns their number. */
+/* Copies part @part of @parts of @count cores; the first parts have the extra ones. Returns
+ * their number. */
 static unsigned
 copy_part(const struct tcpx_plan_core *at, unsigned count, unsigned part, unsigned parts,
 	  struct tcpx_plan_core *out)

@@ -11,7 +11,8 @@
 
 #define TABLE_BYTES (1u << 20) /* of a machine that is no router */
 
-/* "Iface Destination Gateway Flags RefCnt Use Metric Mask ...", numbers in hexadecimal except the metric. */
+/* "Iface Destination Gateway Flags RefCnt Use Metric Mask ...", numbers in hexadecimal
+ * except the metric. */
 static bool
 take_ipv4(const char *line, char name[16], unsigned *metric)
 {
@@ -21,7 +22,8 @@ take_ipv4(const char *line, char name[16], unsigned *metric)
 	       to == 0 && mask == 0 && (flags & RTF_UP);
 }
 
-/* "Destination Length Source Length Gateway Metric RefCnt Use Flags Iface", all in hexadecimal. */
+/* "Destination Length Source Length Gateway Metric RefCnt Use Flags Iface", all in
+ * hexadecimal. */
 static bool
 take_ipv6(const char *line, char name[16], unsigned *metric)
 {

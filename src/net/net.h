@@ -39,7 +39,7 @@ struct tcpx_nic {
 	int gpu;               /* the GPU that owns its channels' slots; -1: host memory */
 };
 
-/* Its address for peers. */
+/* The NIC's address for peers; port 0. */
 static inline struct tcpx_addr
 tcpx_nic_advertised(const struct tcpx_nic *n)
 {
@@ -175,7 +175,7 @@ struct tcpx_net_facts {
 	                     * 524288, sockets 4"; "" none. HELLO compares it        */
 };
 
-/* What a kernel knows of a connection's way to its other end. */
+/* A connection's way to its other end, as the kernel knows it. */
 struct tcpx_net_way {
 	uint64_t quiet_ns;  /* nothing has come from there for so long                          */
 	/* The oldest packet under way, if there is one. */
@@ -295,12 +295,13 @@ struct tcpx_net_ops {
 	/* Has the peer's kernel acknowledged all that the network was given? 1, 0, or a code: that is
 	 * not known. */
 	int (*stream_acked)(struct tcpx_stream *s);
-	/* As a channel's under_way(). NULL: nothing is known. */
+	/* Answers as a channel's under_way(). NULL: nothing is known. */
 	int (*stream_under_way)(struct tcpx_stream *s, struct tcpx_net_way *way);
 	/* Its own address, once it stands; family 0: unknown. */
 	void (*stream_name)(struct tcpx_stream *s, struct tcpx_addr *at);
 	void (*stream_close)(struct tcpx_stream *s);
-	/* Does a process of this network namespace listen there? 1, 0, or a code: that is not known. */
+	/* 1: a process of this network namespace listens there; 0: none does; or a code:
+	 * that is not known. */
 	int (*listens)(const struct tcpx_addr *at);
 
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle
@@ -323,7 +324,7 @@ struct tcpx_net_ops {
 	int (*chan_connect_watch)(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner);
 	/* The address in a handle; family 0: none. NULL: handles are not known here. */
 	void (*chan_target)(const uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_addr *to);
-	/* Has the other end's kernel answered an unfinished attempt? NULL: not known. */
+	/* True: the other end's kernel has answered an unfinished attempt. NULL: not known. */
 	bool (*chan_connect_heard)(const void *state);
 	/* Gives up an unfinished chan_connect. */
 	void (*chan_connect_cancel)(struct tcpx_net *net, void **state);

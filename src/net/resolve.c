@@ -60,7 +60,8 @@ refuse_zoneless(const char *host_port, const char *host, uint16_t port)
 			 "write [%s%%NIC]:%u", host_port, host, port);
 }
 
-/* How an IPv6 address with a port should have been written: where the brackets lack, or one of them. */
+/* Refuses an IPv6 address without its brackets, or with one of them, and names the form to
+ * write. */
 static int
 refuse_form(const char *host_port)
 {
@@ -109,8 +110,8 @@ literal(const char *host_port, struct tcpx_addr *out)
 	return 0;
 }
 
-/* Debian's own name of a host is 127.0.1.1, where an engine listens only if its settings say so: 127.0.0.1 is tried
- * as well. */
+/* Debian's own name of a host is 127.0.1.1, where an engine listens only if its settings
+ * say so: 127.0.0.1 is tried as well. */
 static uint32_t
 add_loopback(struct tcpx_addr *out, uint32_t n, uint32_t cap)
 {

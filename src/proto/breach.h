@@ -19,11 +19,11 @@ struct tcpx_breaches {
 #define TCPX_BREACH_TURN 4 /* turns are this part of a breaker's first wait apart  */
 
 void tcpx_breach(struct tcpx_breaches *b, uint64_t now_ns);
-/* When the peer may open a session again: @first_ns after a breach, and twice as long after each more, up to
- * 32 times. 0: now. */
+/* The time at which the peer may open a session again: @first_ns after a breach, and twice
+ * as long after each more, up to 32 times. 0: now. */
 uint64_t tcpx_breach_until(const struct tcpx_breaches *b, uint64_t first_ns, uint64_t now_ns);
-/* When the next peer of an address may be let in, if the last one was at @last_ns: it may be the breaker under
- * another name. 0: now. */
+/* The time at which the next peer of an address may be let in, if the last one was at
+ * @last_ns: it may be the breaker under another name. 0: now. */
 uint64_t tcpx_breach_turn(const struct tcpx_breaches *b, uint64_t last_ns, uint64_t first_ns, uint64_t now_ns);
 
 #endif

@@ -317,8 +317,9 @@ int tcpx_lane_progress_read(struct tcpx_buf *b, struct tcpx_lane_progress *p);
 /* A payload of NULL is appended by the caller. */
 void tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d);
 int tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d);
-/* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE, LANE_GRANT carry one u64; NOTE is bytes; PING, PONG nothing;
- * BYE is code and text. So is REFUSE, with the wait before the opener may come again, if there is one. */
+/* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE, LANE_GRANT carry one u64; NOTE is bytes; PING,
+ * PONG nothing; BYE is code and text. So is REFUSE, with the wait before the opener may
+ * come again, if there is one. */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text, uint32_t wait_ms);
 /* @wait_ms: 0: none. NULL: a wait is an error. */
 int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX], uint32_t *wait_ms);

@@ -100,8 +100,8 @@ join_names(struct plan *p, uint32_t near, uint32_t far)
 				join(p, i, k, BY_NAME);
 }
 
-/* NICs that may share a network: unknown with unknown, by name and then by order; then the remaining unknown
- * of one side with the remaining known of the other. */
+/* NICs that may share a network: unknown with unknown, by name and then by order; then the
+ * remaining unknown of one side with the remaining known of the other. */
 static void
 pair_unknown(struct plan *p)
 {

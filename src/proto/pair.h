@@ -19,7 +19,7 @@ struct tcpx_pair {
 	uint16_t near, far; /* indices of the opener's and the acceptor's NIC */
 };
 
-/* What a side says of a NIC. */
+/* A NIC as its side describes it. */
 struct tcpx_pair_nic {
 	struct tcpx_addr addr;
 	const char *name;
@@ -27,8 +27,8 @@ struct tcpx_pair_nic {
 			* engine that says none, which pairs by subnet and order alone */
 };
 
-/* How well two NICs fit: 0: not at all, for no family is common. A subnet counts more than a
- * name, and a name more than a place. */
+/* The fit of two NICs, larger is better; 0: no family is common. A subnet counts more than
+ * a name, and a name more than a place. */
 unsigned tcpx_pair_fit(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b);
 /* Compares by the longer prefix; one known prefix is enough. */
 bool tcpx_pair_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b);

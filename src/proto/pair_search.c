@@ -12,7 +12,7 @@
 #define PATIENCE_MOST_NS  TCPX_SEC
 #define ROUND_TRIPS       4
 
-/* What is known of a pair. */
+/* The knowledge of a pair. */
 struct result {
 	uint8_t fit;    /* 0: the two cannot reach each other */
 	bool subnet;    /* on one                             */
@@ -115,7 +115,7 @@ near_stands(const struct tcpx_pair_search *s, uint32_t near)
 	return j < s->far_count;
 }
 
-/* Does a channel of that direction use one of its pairs that connect? */
+/* True: a channel of that direction uses a pair of the NIC that connects. */
 static bool
 near_carries(const struct tcpx_pair_search *s, uint32_t near, bool sending)
 {
@@ -127,7 +127,7 @@ near_carries(const struct tcpx_pair_search *s, uint32_t near, bool sending)
 	return j < s->far_count;
 }
 
-/* Does it have a pair, or may one come of an attempt that runs? */
+/* True: the NIC has a pair, or may get one by an attempt that runs. */
 static bool
 far_served(const struct tcpx_pair_search *s, uint32_t far)
 {
@@ -147,8 +147,8 @@ under_way(const struct result *r)
 	return r->fit && is_used(r) && !r->stands && !r->code;
 }
 
-/* The pair of @near that is best to try, of those that run if none is untried; far_count: none. @subnet: on
- * one alone. */
+/* The pair of @near that is best to try, of those that run if none is untried; far_count:
+ * none. @subnet: on one alone. */
 static uint32_t
 try_of_near(const struct tcpx_pair_search *s, uint32_t near, bool subnet)
 {
@@ -184,7 +184,7 @@ try_of_far(const struct tcpx_pair_search *s, uint32_t far, bool subnet)
 	return best;
 }
 
-/* Its pair that connects, with the fewest such channels. */
+/* The NIC's pair that connects and has the fewest channels of that direction. */
 static uint32_t
 share_of_near(const struct tcpx_pair_search *s, uint32_t near, bool sending)
 {
@@ -200,7 +200,7 @@ share_of_near(const struct tcpx_pair_search *s, uint32_t near, bool sending)
 	return best;
 }
 
-/* A NIC that has no such channel at all, as there are fewer than pairs. */
+/* A NIC without a channel of that direction, as channels are fewer than pairs. */
 static bool
 lend_to_idle(const struct tcpx_pair_search *s, bool sending, struct tcpx_pair *next)
 {

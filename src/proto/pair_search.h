@@ -16,13 +16,16 @@
 
 struct tcpx_pair_search;
 
-/* Nothing is tried yet. NULL: no memory. The caller frees it with free(). */
+/* Makes a search in which nothing was tried. NULL: no memory. The caller frees it with
+ * free(). */
 struct tcpx_pair_search *tcpx_pair_search_new(const struct tcpx_pair_nic *near, uint32_t near_count,
 					      const struct tcpx_pair_nic *far, uint32_t far_count);
-/* A channel of the opener, that sends or receives, uses the pair from now on, or no more. */
+/* Counts a channel of the opener, that sends or receives, as a user of the pair, or no
+ * more. */
 void tcpx_pair_search_join(struct tcpx_pair_search *s, struct tcpx_pair p, bool sending);
 void tcpx_pair_search_leave(struct tcpx_pair_search *s, struct tcpx_pair p, bool sending);
-/* An attempt of it has ended: 0: it connects, which stays so; else why not. */
+/* Records the end of an attempt of the pair. 0: it connects, which stays so; else the code
+ * of its failure. */
 void tcpx_pair_search_found(struct tcpx_pair_search *s, struct tcpx_pair p, int code);
 bool tcpx_pair_search_failed(const struct tcpx_pair_search *s, struct tcpx_pair p);
 bool tcpx_pair_search_stands(const struct tcpx_pair_search *s, struct tcpx_pair p);
@@ -39,14 +42,14 @@ bool tcpx_pair_search_stands(const struct tcpx_pair_search *s, struct tcpx_pair 
  */
 bool tcpx_pair_search_next(const struct tcpx_pair_search *s, struct tcpx_pair failed, bool sending,
 			   bool nothing, struct tcpx_pair *next);
-/* Lists the pairs of a near NIC that failed, with their errors: "rail2 10.2.1.0: no answer; rail3
- * 10.3.1.0:40001: refused". @far: with the addresses that were dialled. @text: returns its length, "" where
- * there are none. */
+/* Lists the pairs of a near NIC that failed, with their errors: "rail2 10.2.1.0: no answer;
+ * rail3 10.3.1.0:40001: refused". @far: with the addresses that were dialled. @text:
+ * returns its length, "" where there are none. */
 size_t tcpx_pair_search_list(const struct tcpx_pair_search *s, uint32_t near,
 			     const struct tcpx_pair_nic *far, char *text, size_t cap);
 
-/* How long an attempt of which the other end's kernel says nothing is awaited, where an answer took so
- * long on the control stream. */
+/* The patience with an attempt that the other end's kernel does not answer. @answer_ns: the
+ * time that an answer took on the control stream. */
 uint64_t tcpx_pair_patience_ns(uint64_t answer_ns);
 
 enum tcpx_pair_verdict {
@@ -54,8 +57,8 @@ enum tcpx_pair_verdict {
 	TCPX_PAIR_REPEAT, /* the first packet may be lost: it is sent again */
 	TCPX_PAIR_SILENT  /* another pair may be tried                      */
 };
-/* Of an attempt since @since_ns without an answer, the n-th of this pair. @stands: another of this pair
- * connects. */
+/* Judges the @nth attempt of a pair, without an answer since @since_ns. @stands: another
+ * channel connects by this pair. */
 enum tcpx_pair_verdict tcpx_pair_judge(uint64_t since_ns, unsigned nth, bool stands, uint64_t patience_ns,
 				       uint64_t now_ns);
 

@@ -25,7 +25,7 @@ enum {
 	REACH_FAILED = 'f'       /* no route, and the like                    */
 };
 
-/* Its numbers are big-endian. */
+/* Numbers are big-endian. */
 struct reach_question {
 	uint64_t token;
 	uint32_t fill;  /* bytes that follow it; the answer comes when they are here */

@@ -49,7 +49,8 @@ ready(const struct CUstream_st *s, uint64_t now)
 	}
 }
 
-/* Clears whole pages by giving them back: reading finds zeros, and only what is used costs memory. */
+/* Clears whole pages by giving them back: reading finds zeros, and only what is used costs
+ * memory. */
 static void
 set(char *dst, int byte, uint64_t len)
 {

@@ -48,7 +48,8 @@ tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES])
 	return rc;
 }
 
-/* A path that delivered nothing may pass small packets alone, as its sender perhaps did not notice. */
+/* A path that delivered nothing may pass small packets alone, as its sender perhaps did not
+ * notice. */
 static uint16_t
 packet_max(const struct channel *c)
 {

@@ -199,7 +199,7 @@ struct channel {
 	bool rested;            /* it rests, or did until its next connection: not lost; session.lock */
 	int near_nic, far_nic;  /* indices in the engine's and in the peer's          */
 	uint16_t packet;        /* the largest for its path; 0: as the MTU allows; session.lock */
-	struct tcpx_pair planned; /* ... as planned, near that of this side            */
+	struct tcpx_pair planned; /* the pair of the plan, near that of this side     */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
 	bool connected;         /* on its present NICs, once                          */
 	bool closed;            /* connection and records are gone; session.lock      */
@@ -210,7 +210,7 @@ struct channel {
 	struct chan_wiring *wiring; /* owned; NULL while it stands; session.lock       */
 	struct tcpx_heal heal;  /* of a lost one; session.lock                        */
 	uint16_t wanted;        /* listening: the generation of CHANNEL_ASK, 0: none; session.lock */
-	uint64_t wanted_pair;   /* ... and its pair of NICs, as it names it; 0: as before */
+	uint64_t wanted_pair;   /* the pair of NICs it asks for, as it names it; 0: as before */
 	struct fence fence;
 	struct sender tx;       /* if sending, else                                   */
 	struct receiver rx;

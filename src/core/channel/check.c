@@ -77,8 +77,8 @@ leave_nics(struct channel *const *c, uint32_t count, const struct nics *nics)
 	}
 }
 
-/* Channels between the two NICs go on with packets of @packet bytes at most: those that are made, and
- * those that send and swallow the larger ones. */
+/* Channels between the two NICs go on with packets of @packet bytes at most: those that are
+ * made, and those that send and swallow the larger ones. */
 void
 tcpx_channels_shrink(struct session *s, int near, int far, uint16_t packet, uint32_t swallowed)
 {

@@ -13,8 +13,9 @@ void tcpx_channels_check(struct session *s, uint64_t now_ns);
 /* Gives up idle sending channels of NIC @near here and @far there, less than 0: any: they would swallow the
  * chunks that they are given next, as a connection beside them is silent. lock held. */
 void tcpx_channels_leave(struct session *s, int near, int far);
-/* Those between the two NICs are made for packets of @packet bytes at most from now on, as larger ones do not
- * pass. @swallowed is the size of these: sending ones are made again at once; 0: none is. Likewise. */
+/* Makes the channels between the two NICs for packets of @packet bytes at most from now on,
+ * as larger ones do not pass. @swallowed: the size that does not pass; channels that send
+ * are made again at once. 0: none is. */
 void tcpx_channels_shrink(struct session *s, int near, int far, uint16_t packet, uint32_t swallowed);
 /* Time in which nothing ran, here or there, counts for no fence and no silence. Likewise. */
 void tcpx_channels_late(struct session *s, const struct pause *p);

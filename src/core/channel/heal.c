@@ -110,7 +110,7 @@ connect_step(struct channel *c, uint64_t now_ns)
 	return rc;
 }
 
-/* In the handshake nothing else wakes for it. */
+/* Nothing else wakes the session during the handshake. */
 static void
 look_now(struct session *s)
 {

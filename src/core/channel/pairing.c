@@ -59,7 +59,8 @@ by_map(const struct session *s)
 	return tcpx_channel_kind(s->engine)->slot && s->engine->nics.offer[0].name[0];
 }
 
-/* Where slots are GPUs', not every NIC is usable, and not every two reach each other. */
+/* Plans by TCPX_MAP and the PCI bus: of GPUs' slots not every NIC is usable, and not every
+ * two reach each other. */
 static int
 plan_by_map(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
 {
@@ -119,7 +120,7 @@ learn(struct tcpx_pair_search *search, const struct channel *c)
 		tcpx_pair_search_found(search, pair_of(c), 0);
 }
 
-/* Nothing is kept before the first failure, which most sessions never see. */
+/* Returns the session's search, made at the first failure, which most sessions never see. */
 static struct tcpx_pair_search *
 search_of(struct session *s)
 {
@@ -147,7 +148,7 @@ tcpx_pairing_found(struct channel *c, int code)
 		tcpx_pair_search_found(search, pair_of(c), code);
 }
 
-/* Does no channel of its direction connect? */
+/* True: no channel of its direction connects. */
 static bool
 none_connects(const struct channel *c)
 {
@@ -183,7 +184,7 @@ tcpx_pairing_move(struct channel *c)
 	return true;
 }
 
-/* Is it a code of the system that blames no lack of its own? */
+/* True: the code blames the path, and no lack of memory or descriptors here. */
 static bool
 is_of_path(int code)
 {
@@ -235,7 +236,8 @@ tcpx_pairing_read(const struct session *s, uint64_t said, struct tcpx_pair *pair
 	return 0;
 }
 
-/* Where this side dials the pair's channels; without a port while it dials none. */
+/* The address that this side dials for the pair; without a port while it dials no channel
+ * there. */
 static struct tcpx_addr
 dialled(const struct session *s, uint32_t near, uint32_t far)
 {
@@ -268,7 +270,7 @@ tcpx_pairing_list_nic(const struct session *s, uint32_t near, char *text, size_t
 		(void)tcpx_pair_search_list(s->chan.search, near, theirs, text, cap);
 }
 
-/* Of one whose attempts are the peer's nothing else is known. */
+/* Lists the channels that the peer connects: nothing else is known of its attempts. */
 static void
 list_awaited(const struct session *s, uint32_t near, char *text, size_t cap)
 {
@@ -285,7 +287,7 @@ list_awaited(const struct session *s, uint32_t near, char *text, size_t cap)
 	}
 }
 
-/* Was the peer reached at an address that it does not name as its own? */
+/* True: the peer was reached at an address that it does not name as its own. */
 static bool
 is_translated(const struct session *s)
 {

@@ -13,26 +13,30 @@
 #include "core/channel/channel.h"
 #include "proto/pair_search.h"
 
-/* The pair of each channel, near that of the opener. Returns the number of pairs; reason: why there is none. */
+/* The pair of each channel, near that of the opener. Returns the number of pairs; reason:
+ * why there is none. */
 int tcpx_pairing_plan(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap);
-/* May a channel go by another pair than planned? Not where slots are GPUs', nor beside an engine that says
- * no places. */
+/* True: a channel may go by another pair than planned. Slots of GPUs forbid it, and an
+ * engine that sends no places. */
 bool tcpx_pairing_may_move(const struct session *s);
-/* An attempt to connect the channel has ended: 0, or why it failed. */
+/* Records the end of an attempt to connect the channel: 0, or the code of its failure. */
 void tcpx_pairing_found(struct channel *c, int code);
-/* Another pair for a channel whose pair has failed, or the planned one again. False: it stays. */
+/* Moves a channel whose pair has failed to another pair, or to the planned one again.
+ * False: it stays. */
 bool tcpx_pairing_move(struct channel *c);
-/* Both, where @code is of the path and not of this process or the peer's. */
+/* Records a failure, and moves the channel if @code blames the path. True: it has moved. */
 bool tcpx_pairing_failed(struct channel *c, int code);
-/* Of an attempt that is under way. */
+/* Judges an attempt that is under way. */
 enum tcpx_pair_verdict tcpx_pairing_judge(const struct channel *c, uint64_t now_ns);
 /* The pair as CHANNEL_ASK names it, for the side that listens; 0: none. */
 uint64_t tcpx_pairing_said(const struct channel *c);
-/* ... and what that side reads: its NIC and its peer's. TCPX_EPROTO: it has no such NIC. */
+/* Reads a pair from CHANNEL_ASK: this side's NIC and the peer's. TCPX_EPROTO: there is no
+ * such NIC. */
 int tcpx_pairing_read(const struct session *s, uint64_t said, struct tcpx_pair *pair);
-/* The NICs that did not connect, with what was tried: ": eth0 to eth0: no answer, eth1: ..." */
+/* Lists the NICs that did not connect, with what was tried: ": eth0 to eth0 10.0.0.2: no
+ * answer, eth1 to ..." */
 void tcpx_pairing_list(const struct session *s, char *text, size_t cap);
-/* ... of one NIC of this side. */
+/* Lists what one NIC of this side has tried. */
 void tcpx_pairing_list_nic(const struct session *s, uint32_t near, char *text, size_t cap);
 
 #endif

@@ -40,8 +40,8 @@ earlier(uint64_t at_ns, uint64_t due_ns, uint64_t now_ns)
 	return due_ns > now_ns && due_ns < at_ns ? due_ns : at_ns;
 }
 
-/* When unfinished channels are looked at next, the silence of one is judged, or the grace of a direction is
- * over. */
+/* The time of the next look at unfinished channels: one may be silent for too long, or the
+ * grace of a direction be over. */
 static uint64_t
 next_look(const struct session *s, uint64_t now_ns)
 {
@@ -247,7 +247,8 @@ tcpx_wiring_handles(struct session *s, const struct tcpx_handles *h)
 	return s->opener ? connect_all(s, h) : answered(s, h);
 }
 
-/* Its attempt goes no further: another pair of NICs, or none for now. */
+/* Ends an attempt that goes no further: the channel takes another pair of NICs, or none for
+ * now. */
 static void
 leave_pair(struct channel *c, int rc)
 {
@@ -312,7 +313,7 @@ try_channel(struct session *s, struct channel *c, uint64_t now_ns)
 		leave_pair(c, rc);
 }
 
-/* May it still come? With a pair that it has just taken, once the peer listens there. */
+/* Counts the channels that may still come, also by a pair that they have just taken. */
 static uint32_t
 undecided(struct channel *const *chan, uint32_t count)
 {

@@ -13,7 +13,8 @@ int tcpx_wiring_handles(struct session *s, const struct tcpx_handles *h);
 /* Tries unfinished channels again. */
 void tcpx_wiring_step(struct session *s, uint64_t now_ns);
 
-/* Too few stand within that time: the session fails, and says which pairs of NICs were tried. */
+/* Fails the session, as too few channels connect within that time, with the pairs of NICs
+ * that were tried. */
 void tcpx_wiring_overdue(struct session *s, uint64_t patience_ns);
 
 #endif

@@ -237,7 +237,7 @@ struct tcpx_engine {
 	struct link_watch *links; /* NULL: the kernel reports nothing on links */
 };
 
-/* Its place as HELLO names it: never 0, the word of engines that know no places. */
+/* The NIC's place as HELLO names it: never 0, which engines send that know no places. */
 static inline uint8_t
 tcpx_nic_place(const struct tcpx_nic *nic)
 {

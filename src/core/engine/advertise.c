@@ -6,7 +6,8 @@
 
 #include "core/context/context.h"
 
-/* Entries of "ADDRESS[:PORT],...", at most one more than there may be; or -1: the first is none. */
+/* Reads "ADDRESS[:PORT],...". Returns the number of entries, at most one more than there
+ * may be; -1: one is no address. */
 static int
 read_all(const char *text, struct tcpx_addr advertised[TCPX_NET_NICS + 1])
 {

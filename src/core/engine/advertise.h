@@ -5,7 +5,7 @@
 
 struct tcpx_engine;
 
-/* Reads it for the engine's NICs. TCPX_ECONFIG, logged. */
+/* Reads the setting for the engine's NICs. TCPX_ECONFIG, logged. */
 int tcpx_engine_advertise(struct tcpx_engine *e);
 
 #endif

@@ -132,7 +132,8 @@ copy_other(struct nics *to, const struct tcpx_host_nic *from, const struct tcpx_
 	o->addr = *addr;
 }
 
-/* Those where control arrives, too: the others of NICs for data, and all of NICs too slow for data. */
+/* Adds the addresses that hear control only: further ones of NICs for data, and all of NICs
+ * too slow for data. */
 static void
 copy_others(struct nics *to, const struct tcpx_host_nic *data, const struct tcpx_host_nic *all,
 	    unsigned all_count)

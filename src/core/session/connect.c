@@ -81,7 +81,8 @@ tcpx_control_nic(const struct session *s)
 	return -1;
 }
 
-/* The address of ours on which the connection stands, if it cannot work any more; else NULL. */
+/* The address of ours on which the connection stands, if it cannot work any more; else
+ * NULL. */
 static const struct tcpx_addr *
 lost_address(const struct session *s)
 {
@@ -150,8 +151,8 @@ tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 	tcpx_probe_avoid(s, lost);
 }
 
-/* One that broke, and was not closed, may have held what its path does not carry: the other side alone may
- * know. */
+/* The size of packets for the next connection. A connection that broke may have held
+ * packets that its path does not carry: the other side alone may know. */
 static uint16_t
 packet_max(const struct session *s)
 {

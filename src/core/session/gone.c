@@ -34,8 +34,8 @@ tcpx_session_peer_gone(struct session *s, const char *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The peer is on this host, and its kernel knows: none of its listeners is left. A firewall that refuses leaves
- * them. */
+/* The peer is on this host, and its kernel knows: none of its listeners is left. A firewall
+ * that refuses leaves them. */
 static bool
 listens_no_more(const struct session *s)
 {

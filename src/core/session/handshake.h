@@ -31,8 +31,8 @@ int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);
 /* Both sides are READY: the session is open. */
 void tcpx_handshake_done(struct session *s, uint64_t now_ns);
-/* The time limit for channels, from HANDLES to READY. The opener, who knows what it has tried, gives up first
- * and says so. */
+/* The time limit for channels, from HANDLES to READY. The opener, who knows what it has
+ * tried, gives up first and says so. */
 uint64_t tcpx_wiring_patience(const struct session *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an engine listens for control: at each address of its NICs, and at the loopback if nobody named NICs. */
+/* The listeners for control: at each address of the engine's NICs, and at the loopback if
+ * nobody named NICs. */
 #include "core/session/listen.h"
 
 #include <errno.h>
@@ -78,7 +79,8 @@ listens_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 	return false;
 }
 
-/* One more at the port of the first, which no blob names. An address that cannot be had is no error. */
+/* Listens at one more address, by the port of the first; no blob names it. An address that
+ * cannot be had is no error. */
 static int
 listen_also(struct tcpx_engine *e, struct tcpx_addr addr, const char *nic)
 {
@@ -97,8 +99,8 @@ listen_also(struct tcpx_engine *e, struct tcpx_addr addr, const char *nic)
 	return rc == -EADDRINUSE || rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT ? 0 : rc;
 }
 
-/* Where no NIC was named, "localhost" reaches this engine, too: on another host the address would be
- * that host's. No loopback, or none of a family, is no error. */
+/* Listens at the other addresses, and at "localhost" if no NIC was named: on another host
+ * that address would be that host's. No loopback, or none of a family, is no error. */
 static int
 listen_also_at(struct tcpx_engine *e)
 {

@@ -14,9 +14,9 @@ struct listening;
 /* Opens them. @text: "PORT" for the control NIC and all others, "ADDR:PORT", "off"; NULL: by the
  * settings. */
 int tcpx_listen_open(struct tcpx_engine *e, const char *text);
-/* Where peers reach the listener that is bound there. */
+/* The address by which peers reach the listener that is bound at @bound. */
 struct tcpx_addr tcpx_listen_advertised(const struct tcpx_engine *e, const struct tcpx_addr *bound);
-/* Is it where peers reach one of the listeners? */
+/* True: peers reach one of the listeners there. */
 bool tcpx_listen_is_advertised(const struct tcpx_engine *e, const struct tcpx_addr *at);
 /* Does not look at it for a while: connections that nobody can take now would make it ready in
  * every turn. Lease of loop 0. */

@@ -269,7 +269,7 @@ tcpx_peer_session_lost(struct session *s)
 	tcpx_event_session(p->engine);
 }
 
-/* A dropped peer may be due then. Any thread. */
+/* Sets when a dropped peer may be due. Any thread. */
 static void
 linger_at(struct tcpx_engine *e, uint64_t at_ns)
 {
@@ -344,7 +344,8 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 	return s;
 }
 
-/* Sessions of peers that were dropped long enough ago, each with a reference; no other peer is looked at. */
+/* Sessions of peers that were dropped long enough ago, each with a reference; no other peer
+ * is looked at. */
 static uint32_t
 due(struct tcpx_engine *e, uint64_t now_ns, struct session *of[LINGERERS])
 {

@@ -16,8 +16,8 @@ int tcpx_peer_session(struct tcpx_peer *p, struct session **out);
 int tcpx_peer_lock_session(struct tcpx_peer *p, struct session **out);
 /* It has failed, and is in no chain but the peer's. Lease of loop 0 held, no lock. */
 void tcpx_peer_session_lost(struct session *s);
-/* The peer was dropped: its session may be due to end then, or that of another object of its incarnation, which
- * was kept for this one. No lock of a peer held. */
+/* The peer was dropped: its session may be due to end then, or that of another object of
+ * its incarnation, which was kept for this one. No lock of a peer held. */
 void tcpx_peer_linger_until(struct tcpx_peer *p, uint64_t at_ns);
 /* Ends the sessions that are due. */
 void tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns);

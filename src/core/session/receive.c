@@ -45,7 +45,7 @@ unproven(int code)
 	       code == TCPX_ELIMIT ? code : TCPX_EPROTO;
 }
 
-/* The peer may have room later: when it says, or soon, if it does not. */
+/* Tries again when the peer may have room: at the time that it names, else soon. */
 static void
 refused_for_now(struct session *s, const char *why, uint32_t wait_ms, uint64_t now_ns)
 {
@@ -124,7 +124,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	}
 }
 
-/* In the handshake: a channel of the opener leaves its NICs for others. */
+/* Moves a channel of the opener to other NICs, during the handshake. */
 static bool
 wires(const struct session *s, uint8_t type)
 {

@@ -54,7 +54,7 @@ struct handshake {
 	uint64_t deadline_ns;
 	uint64_t connect_until_ns;   /* opener: a close without an answer is no end    */
 	uint64_t retry_pause_ns;     /* before the next of these                       */
-	uint64_t wait_ns;            /* ... as the peer's refusal says; 0: it does not */
+	uint64_t wait_ns;            /* the wait that the peer's refusal names; 0: none */
 	uint64_t wiring_ns, look_ns; /* when channels began to connect; the next look   */
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
 	uint64_t hopeless_ns;        /* when a direction had none left to try          */
@@ -251,7 +251,8 @@ struct session_calls {
 	int (*listen)(struct session *s);
 	int (*handles)(struct session *s, const struct tcpx_handles *h);
 	void (*wire)(struct session *s, uint64_t now_ns);
-	/* too few stand within that time: the session fails, and says which pairs of NICs were tried */
+	/* too few stand within that time: the session fails, and says which pairs of NICs
+	 * were tried */
 	void (*overdue)(struct session *s, uint64_t patience_ns);
 	/* closes those of an attempt that is given up: their loops free them */
 	void (*unwire)(struct session *s);

@@ -119,7 +119,8 @@ void serve_sweep(struct serve *s);
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
 /* Calls between the parts of the server, serve_*.c. */
-/* A line about a client, to stdout, if it is not quiet: ten a second. How many more there were is said later. */
+/* A line about a client, to stdout, if it is not quiet: ten a second. How many more there
+ * were is said later. */
 void serve_print(struct serve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Says how many were left out, if that is due; @last: there will be no other chance. */
 void serve_print_more(struct serve *s, bool last);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client of `tcpx serve`: whether it is here, words to it and about it, the end of its run. */
+/* A client of `tcpx serve`: whether it is here, words to it and about it, the end of its
+ * run. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

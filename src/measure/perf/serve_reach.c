@@ -200,7 +200,7 @@ verdict(int rc)
 	       rc == -ETIMEDOUT ? REACH_SILENT : REACH_FAILED;
 }
 
-/* By the NIC that the client's connection came to. */
+/* Connects to the client, by the NIC that its connection came to. */
 static void
 connect_back(struct reach_conn *c, uint16_t port)
 {

@@ -11,7 +11,7 @@
 /* Records of one report: as many as there are colours to distinguish. */
 enum { REPORT_RECORDS_MAX = 6 };
 
-/* Its template: report.html in frame.html. */
+/* The page's template: report.html in frame.html. */
 extern const char report_html[];
 
 /* Writes the report about @results (n >= 1; the first is the subject, others are

@@ -177,7 +177,8 @@ close_fd:
 	return rc;
 }
 
-/* Neither -EADDRINUSE nor -EADDRNOTAVAIL is logged: another port may do, or another address. */
+/* Neither -EADDRINUSE nor -EADDRNOTAVAIL is logged: another port may do, or another
+ * address. */
 static int
 listen_at(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 {

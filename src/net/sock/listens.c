@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a process of this network namespace listens, as the kernel says (sock_diag(7)). */
+/* The listeners of this network namespace, as the kernel lists them (sock_diag(7)). */
 #include "net/sock/listens.h"
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Does what a message of the list says lead from @at to a listener? */
+/* True: the listener that a message of the list describes is reached at @at. */
 static bool
 leads_there(const struct inet_diag_msg *m, const struct tcpx_addr *at)
 {
@@ -25,7 +25,8 @@ leads_there(const struct inet_diag_msg *m, const struct tcpx_addr *at)
 	return tcpx_addr_is_wild(&bound) || tcpx_addr_same_host(&bound, at);
 }
 
-/* 1: one is in this part of the list, 0: none is, and the list goes on; -ENOENT: it has ended; else a code. */
+/* 1: one is in this part of the list, 0: none is, and the list goes on; -ENOENT: it has
+ * ended; else a code. */
 static int
 take(const char *room, ssize_t n, const struct tcpx_addr *at)
 {

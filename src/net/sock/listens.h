@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who listens on this host; the contract is in net.h. */
+/* The listeners on this host; the contract is in net.h. */
 #ifndef NET_SOCK_LISTENS_H
 #define NET_SOCK_LISTENS_H
 

@@ -23,15 +23,16 @@ is_v6(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) == 0 && family == AF_INET6;
 }
 
-/* Although the window is open: no packet gets out of here. What a closed window keeps here does not count:
- * who closes it is alive. */
+/* Although the window is open: no packet gets out of here. What a closed window keeps here
+ * does not count: who closes it is alive. */
 static bool
 is_unsent(const struct tcp_info *tcp)
 {
 	return tcp->tcpi_unacked == 0 && tcp->tcpi_notsent_bytes > 0 && tcp->tcpi_snd_wnd >= tcp->tcpi_snd_mss;
 }
 
-/* A repeat doubles the time to the next one; one that this host's own interface drops does not. */
+/* A repeat doubles the time to the next one; one that this host's own interface drops does
+ * not. */
 static void
 oldest(int fd, const struct tcp_info *tcp, struct tcpx_net_way *way)
 {

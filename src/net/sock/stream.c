@@ -179,7 +179,8 @@ tcpx_sock_stream_name(struct tcpx_stream *s, struct tcpx_addr *at)
 	tcpx_sock_name(s->fd, at);
 }
 
-/* Where large packets are stuck nothing behind them arrives, the end neither: a reset does. */
+/* Ends the connection by a reset if large packets are stuck: nothing behind them would
+ * arrive, the end neither. */
 static void
 reset_if_stuck(const struct tcpx_stream *s)
 {

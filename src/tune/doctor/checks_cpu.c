@@ -162,7 +162,8 @@ probe_isolated(const struct machine *m, struct check_result *r)
 			      machine_cpu_list(&both, list));
 }
 
-/* The kernel wakes threads and deals out interrupts by load; it does not know that a queue needs a whole core. */
+/* The kernel wakes threads and deals out interrupts by load; it does not know that a queue
+ * needs a whole core. */
 static void
 probe_kinds(const struct machine *m, struct check_result *r)
 {

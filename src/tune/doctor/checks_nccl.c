@@ -41,7 +41,7 @@ limits(const char *value)
 	return len > 3 && !strcmp(value + len - 3, ".so") ? "; NCCL before 2.21 takes no name of a file" : "";
 }
 
-/* What NCCL_NET chooses that is not ours. */
+/* The network of another plugin that NCCL_NET chooses; without a value: none. */
 static struct variable
 another_net(const struct tcpx_hints *files)
 {

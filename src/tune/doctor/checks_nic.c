@@ -68,7 +68,8 @@ probe_up(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is seen");
 }
 
-/* The machine's address is on none of its NICs, which carry what is routed by others: link-local ones do. */
+/* The machine's address is on none of its NICs, which carry what is routed by others:
+ * link-local ones do. */
 static bool
 routes_itself(const struct machine *m)
 {
@@ -78,8 +79,8 @@ routes_itself(const struct machine *m)
 	       !tcpx_addr_is_loopback(&first->addr);
 }
 
-/* A NIC that is left out for its address. Every link has one of IPv6, so of what is no hardware one of
- * IPv4 counts, which somebody has given. */
+/* A NIC that is left out for its address. Every link has one of IPv6, so of what is no
+ * hardware one of IPv4 counts, which somebody has given. */
 static bool
 is_link_only(const struct machine *m, const struct tcpx_host_nic *nic)
 {
@@ -135,7 +136,8 @@ least_conf(const struct machine *m, const struct tcpx_host_nic *a, const struct 
 	return of_a < of_b ? of_a : of_b;
 }
 
-/* The NIC that the route to the subnet of both names: strict filtering drops packets of the other. */
+/* The NIC that the route to the subnet of both names: strict filtering drops packets of the
+ * other. */
 static const struct tcpx_host_nic *
 routed(const struct machine *m, const struct tcpx_host_nic *a, const struct tcpx_host_nic *b)
 {
@@ -147,7 +149,7 @@ routed(const struct machine *m, const struct tcpx_host_nic *a, const struct tcpx
 	return strcmp(ifname, b->ifname) ? a : b;
 }
 
-/* Without the settings of ARP either NIC answers for both addresses, one that is not used, too. */
+/* ARP as by default: either NIC answers for both addresses, also a NIC that is not used. */
 static void
 judge_pair(const struct machine *m, const struct tcpx_host_nic *a,
 	   const struct tcpx_host_nic *b, struct check_result *r)
@@ -262,7 +264,7 @@ probe_node(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is chosen");
 }
 
-/* How many GPUs have a NIC at their own switch. */
+/* Counts the GPUs that have a NIC at their own switch. */
 static unsigned
 gpus_at_switch(const struct machine *m)
 {
@@ -276,7 +278,8 @@ gpus_at_switch(const struct machine *m)
 	return count;
 }
 
-/* A machine without a NIC at any GPU's switch was not made for GPUDirect: that is no finding. */
+/* A machine without a NIC at any GPU's switch was not made for GPUDirect: that is no
+ * finding. */
 static void
 probe_gpus(const struct machine *m, struct check_result *r)
 {

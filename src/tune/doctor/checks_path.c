@@ -65,7 +65,8 @@ is_loopback(const struct tcpx_addr *addr)
 	return addr->family == 4 ? addr->ip[0] == 127 : !memcmp(addr->ip, one, sizeof(one));
 }
 
-/* A socket that is bound to a device uses the routes of that device, whatever the first one is. */
+/* A socket that is bound to a device uses the routes of that device, whatever the first one
+ * is. */
 static bool
 has_way(const struct machine *m, const char *route, const struct tcpx_addr *to)
 {
@@ -128,7 +129,7 @@ probe_address(const struct machine *m, struct check_result *r)
 
 /* ---- connecting ---------------------------------------------------------------------------- */
 
-/* What was found on the way there; NULL: the check has its answer. */
+/* The findings on the way to the peer; NULL: the check has its answer. */
 static const struct reach *
 get_reach(const struct machine *m, struct check_result *r)
 {
@@ -142,7 +143,7 @@ get_reach(const struct machine *m, struct check_result *r)
 	return reach;
 }
 
-/* The same for checks that can do without; NULL: there is none. */
+/* The findings for checks that can do without them; NULL: there are none. */
 static const struct reach *
 get_reach_quietly(const struct machine *m)
 {
@@ -176,7 +177,7 @@ comes_back(const struct reach_pair *p)
 	return p->back == REACH_OPEN;
 }
 
-/* Whether this NIC of ours, or of the peer, is in a pair that @good likes. */
+/* True: this NIC of ours, or of the peer, is in a pair that @good accepts. */
 static bool
 nic_has(const struct reach *reach, unsigned nic, bool (*good)(const struct reach_pair *p))
 {
@@ -285,8 +286,8 @@ probe_paths(const struct machine *m, struct check_result *r)
 		judge_pairs(reach, pairs, r);
 }
 
-/* Data ports there, by the tcpx serve there. A NIC that reaches one of several is well, and so is one
- * that is reached. */
+/* Data ports there, by the tcpx serve there. A NIC that reaches one of several is well, and
+ * so is one that is reached. */
 static void
 probe_ports(const struct machine *m, struct check_result *r)
 {
@@ -312,7 +313,7 @@ probe_ports(const struct machine *m, struct check_result *r)
 	judge_pairs(reach, pairs, r);
 }
 
-/* What the peer tried is what it sees of us: behind a translation not our address. */
+/* Names the address that the peer tried: behind a translation it is not ours. */
 static void
 judge_back(const struct machine *m, const struct reach *reach, const struct reach_pair *p,
 	   struct check_result *r)

@@ -28,8 +28,8 @@ await(int fd, short events, uint64_t end_ns)
 	return poll(&p, 1, (int)((end_ns - now) / TCPX_MS) + 1) >= 0 || errno == EINTR;
 }
 
-/* A call for each packet: several in one call could leave as one large packet that a card, or the
- * next machine's kernel, cuts. */
+/* A call for each packet: several in one call could leave as one large packet that a card,
+ * or the next machine's kernel, cuts. */
 bool
 peer_ask_send(int fd, const struct peer_ask *ask, uint64_t end_ns)
 {

@@ -152,7 +152,7 @@ try_back(struct look *l, struct attempt *a, struct reach_pair *pair, unsigned co
 	}
 }
 
-/* To the control port: whether there is a way at all, where the data port says nothing. */
+/* Tries the control port, if the data port does not answer: there may be no way at all. */
 static void
 start_path(const struct look *l, const struct reach_pair *p, struct attempt *a)
 {
@@ -187,7 +187,7 @@ try_data(struct look *l, struct reach_pair *pair, unsigned count)
 	attempts_close(all, 2 * count);
 }
 
-/* Where nobody says which ports there are for data. */
+/* Tries the control port from each NIC: nobody says which ports there are for data. */
 static void
 try_paths(struct look *l)
 {
@@ -207,8 +207,8 @@ try_paths(struct look *l)
 	free(a);
 }
 
-/* Data connections to the NICs that the server there names; they have one port for control, if it
- * was free. */
+/* Data connections to the NICs that the server there names; they have one port for control,
+ * if it was free. */
 static void
 try_session(struct look *l, struct peer_session *s, uint16_t control)
 {

@@ -21,7 +21,7 @@ struct reach_far {
 	uint16_t control;      /* its port for control                   */
 };
 
-/* One direction of a pair. */
+/* A direction of a pair of NICs. */
 struct reach_way {
 	uint32_t full;   /* bytes of its full-size packets                     */
 	uint32_t passes; /* bytes of the greatest that arrived                 */
@@ -53,7 +53,8 @@ struct reach {
 	char not_tried[256]; /* why no data connection was tried; "" they were         */
 };
 
-/* Looks once: r->done, peer and peer_count are the caller's. Needs seconds where a port is silent. */
+/* Looks once: r->done, peer and peer_count are the caller's. Needs seconds where a port is
+ * silent. */
 void peer_reach(const struct machine *m, struct reach *r);
 
 #endif

@@ -24,7 +24,7 @@ int peer_list_parse(const char *text, uint16_t port, bool names, struct peer_add
 /* The interface in @ifname (of cap bytes): the longest prefix in the text of
  * proc/net/route, of equal ones that of least metric. False: no route, or not IPv4. */
 bool peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, size_t cap);
-/* Has the table a way there by this interface, as for a socket that is bound to it? */
+/* True: the table has a way there by this interface, as a socket needs that is bound to it. */
 bool peer_route_by(const char *route, const struct tcpx_addr *to, const char *ifname);
 
 #endif

@@ -16,8 +16,8 @@ struct peer_session {
 /* False with a sentence in @why, and perhaps @s->port_text; then it is closed. */
 bool peer_session_open(const struct machine *m, const struct peer_addr *to,
 		       struct peer_session *s, char *why, size_t cap);
-/* The server's NICs, each with a port for connections with this token: a list of objects with "name"
- * and "addr"; NULL with a sentence. */
+/* The server's NICs, each with a port for connections with this token: a list of objects
+ * with "name" and "addr"; NULL with a sentence. */
 json_t *peer_session_ask(struct peer_session *s, uint64_t token, char *why, size_t cap);
 void peer_session_close(const struct machine *m, struct peer_session *s);
 

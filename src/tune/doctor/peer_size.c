@@ -39,7 +39,7 @@ connect_again(const struct size_try *t, const char *congestion, struct attempt *
 		a->error = EINVAL;
 }
 
-/* Of both directions that are small: the greatest packet that arrives. */
+/* The largest packet that arrives, of the directions that carry small ones only. */
 static void
 find_passing(const struct size_try *t, uint64_t token, const char *congestion)
 {

@@ -90,7 +90,8 @@ next_word(char **at)
 	return word;
 }
 
-/* Slurm's list: "ALL,A=1,B=2". It cuts values at commas, unless they stand in single quotes. */
+/* Slurm's list: "ALL,A=1,B=2". It cuts values at commas, unless they stand in single
+ * quotes. */
 static void
 push_export(struct maker *k, char *list)
 {
@@ -141,7 +142,8 @@ has_words(const char *line)
 	       (blank && name_length(blank + strspn(blank, BLANKS)) && !strpbrk(line, "'\""));
 }
 
-/* A line that is an assignment has its value to the end, as docker has it; quotes around all of it go. */
+/* A line that is an assignment has its value to the end, as docker has it; quotes around
+ * all of it go. */
 static void
 read_shell(struct maker *k, char *line)
 {
@@ -191,7 +193,8 @@ end_item(struct maker *k)
 	k->name = k->value = NULL;
 }
 
-/* A scalar at *at, which moves behind it; @flow: it ends at a comma or a brace, too. In place. */
+/* A scalar at *at, which moves behind it; @flow: it ends at a comma or a brace, too. In
+ * place. */
 static char *
 scalar(char **at, bool flow)
 {
@@ -226,7 +229,8 @@ keep_scalar(struct maker *k, char **to, const char *text)
 	k->failed |= !*to;
 }
 
-/* The keys of an item, or of a part of it: "name: A", "{name: A, value: 1}". False: there are none. */
+/* The keys of an item, or of a part of it: "name: A", "{name: A, value: 1}". False: there
+ * are none. */
 static bool
 read_keys(struct maker *k, char *text)
 {

@@ -28,8 +28,8 @@ enum tcpx_nicset {
  * or 1; rings.tcp_data_split is 0 unknown, 1 off, 2 on, like the kernel's. */
 const char *tcpx_nicset_name(enum tcpx_nicset set);
 
-/* Takes the settings out of the kernel's answer to @command of linux/ethtool_netlink.h; those that
- * it lacks stay. @out: TCPX_NICSETS of them. */
+/* Takes the settings out of the kernel's answer to @command of linux/ethtool_netlink.h;
+ * those that it lacks stay. @out: TCPX_NICSETS of them. */
 void tcpx_nicset_take(uint8_t command, struct tcpx_nlattrs attrs, struct tcpx_maybe *out);
 void tcpx_nicset_read(const char *root, struct tcpx_asker *a, const char *ifname,
 		      unsigned ifindex, struct tcpx_maybe *out);

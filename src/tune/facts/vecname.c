@@ -115,7 +115,8 @@ blocks_each_way(const char *driver, const struct tcpx_nic_vector *v, unsigned co
 	return (last + 1) % 2 ? 0 : (last + 1) / 2;
 }
 
-/* 1 where channels count from 1, as on some kernels of mlx5, and where the first vector of tg3 is its link's. */
+/* 1 where channels count from 1, as on some kernels of mlx5, and where the first vector of
+ * tg3 is its link's. */
 static int
 first_channel(const char *driver, const struct tcpx_nic_vector *v, unsigned count)
 {

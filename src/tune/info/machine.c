@@ -39,7 +39,7 @@ read_control(struct machine *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Of a list that the caller gave: "". */
+/* The setting that chose the NICs; "": the caller gave the list. */
 static const char *
 selection_source(const struct machine *m)
 {

@@ -100,7 +100,7 @@ serves(const struct tcpx_machine_vector *v)
 				 v->kind == TCPX_VECTOR_TXRX);
 }
 
-/* Whether a vector could serve a queue, though its name does not say which. */
+/* True: a vector may serve a queue, though its name does not say which. */
 static bool
 may_serve(const struct tcpx_machine_vector *v)
 {
@@ -124,8 +124,8 @@ pairs(const struct tcpx_machine_nic *nic)
 	return n < QUEUES_MAX ? n : QUEUES_MAX;
 }
 
-/* Rows of the vectors of NIC @at for which @serving says yes, in their order, at @to, or their number when that
- * is NULL. */
+/* Rows of the vectors of NIC @at for which @serving says yes, in their order, at @to, or
+ * their number when that is NULL. */
 static unsigned
 rows_that(const struct tcpx_machine *m, unsigned at, unsigned nic,
 	  bool (*serving)(const struct tcpx_machine_vector *v), struct tcpx_plan_irq *to)

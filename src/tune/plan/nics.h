@@ -14,8 +14,8 @@ struct plan_nics {
 	const char *why;                       /* static                                */
 };
 
-/* Reads the machine, and what planning needs of it: vectors, too, which tcpx_machine_read() leaves
- * out. @root NULL: this one. TOOL_OK, or an exit code with a message. */
+/* Reads the machine, and what planning needs of it: vectors, too, which tcpx_machine_read()
+ * leaves out. @root NULL: this one. TOOL_OK, or an exit code with a message. */
 int plan_machine_read(const char *command, const char *root, struct machine **here,
 		      struct tcpx_machine *m);
 /* TOOL_OK, or an exit code with a message. */

@@ -45,8 +45,9 @@ struct planfile {
 
 /* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
 int planfile_load(const char *command, const char *path, struct planfile *plan);
-/* The same to move its interrupts: reports those without a number. TOOL_USAGE if that is all
- * of them, or if there is none though the policy is not to keep them: moving nothing is no success. */
+/* The same to move its interrupts: reports those without a number. TOOL_USAGE if that is
+ * all of them, or if there is none though the policy is not to keep them: moving nothing is
+ * no success. */
 int planfile_open(const char *command, const char *path, struct planfile *plan);
 void planfile_fini(struct planfile *plan);
 /*

@@ -157,7 +157,7 @@ look_at_side(struct look *l, const struct side *s)
 		look_at_plan(l, s);
 }
 
-/* Whether the machine has no second core for receivers. */
+/* True: the machine has no second core for receivers. */
 static bool
 has_one_core(const struct tcpx_machine *m)
 {

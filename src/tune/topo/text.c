@@ -44,7 +44,7 @@ print_text(FILE *f, struct tcpx_text *text, int indent)
 	tcpx_text_drop(text);
 }
 
-/* Without @explain only a set that is known and has CPUs. */
+/* Prints a set of CPUs; without @explain only one that is known and not empty. */
 static void
 print_set(FILE *f, const char *name, const struct tcpx_maybe_set *set, bool explain)
 {

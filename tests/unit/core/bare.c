@@ -83,6 +83,14 @@ bare_close(struct bare *b)
 	pthread_mutex_destroy(&b->e.registry.lock);
 }
 
+void
+bare_end(struct bare *b)
+{
+	for (int i = 0; i < BARE_LOOPS; i++)
+		(void)bare_works(&b->loop[i]);
+	bare_close(b);
+}
+
 struct channel *
 bare_channel(struct bare *b, uint16_t index)
 {

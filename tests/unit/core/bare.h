@@ -35,6 +35,8 @@ struct bare {
 /* With a session that is open. This thread has the leases: no loop has to be woken. */
 void bare_open(struct bare *b, bool opener);
 void bare_close(struct bare *b);
+/* Closes it after the work that its loops still have. */
+void bare_end(struct bare *b);
 /* Channel @index of the session, which sends and is up, with a window of 4. */
 struct channel *bare_channel(struct bare *b, uint16_t index);
 /* A transfer of host memory that sends @total bytes in chunks of @chunk; live. */

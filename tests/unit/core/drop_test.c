@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peers that are dropped cost each the same, however many there are. Virtual time; locks taken are the work. */
+/* Peers that are dropped cost each the same, however many there are. Virtual time; locks
+ * taken are the work. */
 #include "nic_lab.h"
 
 #include <pthread.h>
@@ -32,7 +33,8 @@ none_is_left(void *engine)
 	return c.sessions == 0;
 }
 
-/* The locks that it takes for each of @count peers that nobody answers for, until their sessions have ended. */
+/* The locks that it takes for each of @count peers that nobody answers for, until their
+ * sessions have ended. */
 static uint64_t
 locks_of_each(uint32_t count)
 {

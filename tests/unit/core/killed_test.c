@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that is killed amid reads and writes: the other one, of the same host, ends for that reason. */
+/* A process that is killed amid reads and writes: the other one, of the same host, ends for
+ * that reason. */
 #include "rig.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels whose planned NICs do not reach each other: who asks for others, when, and what it costs if they do. */
+/* Channels whose planned NICs do not reach each other: who asks for others, when, and what
+ * it costs if they do. */
 #include "bare.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@ struct tcpx_chan {
 	int unused;
 };
 
-/* A network in which the test says which NICs reach each other. A handle is the number of its listener's NIC. */
+/* A network in which the test says which NICs reach each other. A handle is the number of
+ * its listener's NIC. */
 static struct {
 	bool reaches[NICS][NICS];
 	int else_rc; /* of what does not */
@@ -95,7 +97,8 @@ swallow(void *arg, int level, const char *line)
 {
 }
 
-/* A session in the handshake: NICs "a" and "b" here, "c" and "d" there, each in a subnet of its own. */
+/* A session in the handshake: NICs "a" and "b" here, "c" and "d" there, each in a subnet of
+ * its own. */
 static struct session *
 begin(struct bare *b, bool opener, uint8_t place)
 {
@@ -130,14 +133,6 @@ begin(struct bare *b, bool opener, uint8_t place)
 		snprintf(s->chan.peer_nic[i].offer.name, sizeof(s->chan.peer_nic[i].offer.name), "%s", theirs[i]);
 	}
 	return s;
-}
-
-static void
-end(struct bare *b)
-{
-	for (int i = 0; i < BARE_LOOPS; i++)
-		(void)bare_works(&b->loop[i]);
-	bare_close(b);
 }
 
 static void
@@ -176,7 +171,7 @@ TEST(pairs_that_connect_cost_no_frame_more)
 	assert_int_equal(net.connected, 2 * CHANNELS);
 	assert_int_equal(b.e.count.ctrl_frames_tx, 1); /* READY */
 	assert_null(s->chan.search);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(pairs_that_do_not_are_left_for_others)
@@ -199,7 +194,7 @@ TEST(pairs_that_do_not_are_left_for_others)
 	tcpx_wiring_step(s, b.now_ns);
 	assert_int_equal(s->state, SESS_READY);
 	assert_int_equal(net.connected, 4 * CHANNELS);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(an_older_engine_is_not_asked)
@@ -211,7 +206,7 @@ TEST(an_older_engine_is_not_asked)
 	take_handles(s);
 	assert_int_equal(b.e.count.ctrl_frames_tx, 1); /* READY, without them */
 	assert_int_equal(s->chan.tx[1]->far_nic, 1);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(silence_is_met_with_a_second_attempt_and_then_with_others)
@@ -232,7 +227,7 @@ TEST(silence_is_met_with_a_second_attempt_and_then_with_others)
 	tcpx_wiring_step(s, b.now_ns + 2 * wait_ns);
 	assert_int_equal(b.e.count.ctrl_frames_tx, 2 * CHANNELS);
 	assert_int_equal(s->chan.rx[0]->far_nic, 1);
-	end(&b);
+	bare_end(&b);
 }
 
 /* Its kernel has answered: its process is late, and no NIC to blame. */
@@ -248,7 +243,7 @@ TEST(a_slow_process_is_waited_for)
 		tcpx_wiring_step(s, b.now_ns + (uint64_t)i * TCPX_SEC);
 	assert_int_equal(net.connected, 2 * CHANNELS);
 	assert_int_equal(b.e.count.ctrl_frames_tx, 0);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(a_session_without_a_channel_lists_what_was_tried)
@@ -272,7 +267,7 @@ TEST(a_session_without_a_channel_lists_what_was_tried)
 	assert_non_null(strstr(s->cause_text, "; d "));
 	assert_non_null(strstr(s->cause_text, ", b to c "));
 	assert_int_equal(s->chan.tx[0]->far_nic, 0); /* as planned, again */
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_acceptor_listens_at_the_nic_that_it_is_asked_for)
@@ -295,7 +290,7 @@ TEST(the_acceptor_listens_at_the_nic_that_it_is_asked_for)
 	assert_int_equal(tcpx_heal_asked(s, &ev), TCPX_EPROTO);
 	ev.seq = 1 + (NICS << 8 | 0);
 	assert_int_equal(tcpx_heal_asked(s, &ev), TCPX_EPROTO);
-	end(&b);
+	bare_end(&b);
 }
 
 int

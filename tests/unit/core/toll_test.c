@@ -270,7 +270,8 @@ TEST(who_would_wait_for_too_long_is_refused_at_once)
 	lab_close(&t);
 }
 
-/* An opener whose turn does not come in time comes again when the refusal says, and no sooner. */
+/* An opener whose turn does not come in time comes again when the refusal says, and no
+ * sooner. */
 TEST(a_turn_that_is_later_says_when)
 {
 	static const char *const brief[] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_PORT=0",

@@ -133,14 +133,6 @@ begin(struct bare *b, bool opener, uint64_t stands_bits)
 	return s;
 }
 
-static void
-end(struct bare *b)
-{
-	for (int i = 0; i < BARE_LOOPS; i++)
-		(void)bare_works(&b->loop[i]);
-	bare_close(b);
-}
-
 /* The acceptor's HANDLES: of the channels in this order. */
 static void
 handles_of(struct tcpx_handles *h, uint16_t channels)
@@ -174,7 +166,7 @@ TEST(the_acceptor_listens_for_every_channel_with_a_token_of_its_own)
 	assert_string_equal(tcpx_far_nic(s->chan.tx[0])->name, "far");
 	assert_true(s->chan.tx[1]->sending);
 	assert_false(s->chan.rx[1]->sending);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_opener_is_ready_when_all_channels_stand)
@@ -199,7 +191,7 @@ TEST(the_opener_is_ready_when_all_channels_stand)
 	assert_int_equal(s->state, SESS_OPEN);
 	assert_int_equal(s->chan.tx_up, CHANNELS);
 	assert_int_equal(s->chan.rx_up, CHANNELS);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_handshake_goes_and_the_pairs_stay)
@@ -220,7 +212,7 @@ TEST(the_handshake_goes_and_the_pairs_stay)
 	assert_int_equal(s->chan.tx[0]->far_nic, 0);
 	assert_string_equal(s->chan.peer_nic[0].offer.name, "far");
 	assert_memory_equal(s->resume.token, h.token, sizeof(s->resume.token));
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_rest_is_left_out_a_while_after_the_first)
@@ -243,7 +235,7 @@ TEST(the_rest_is_left_out_a_while_after_the_first)
 	assert_int_equal(s->chan.rx_up, 1);
 	assert_int_equal(s->chan.rx[1]->state, CHAN_DOWN);
 	assert_true(s->chan.rx[1]->work.queued); /* its loop closes it */
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_second_channel_makes_the_rest_wait_no_longer)
@@ -263,7 +255,7 @@ TEST(the_second_channel_makes_the_rest_wait_no_longer)
 	b.now_ns = began_ns + TCPX_SEC;
 	tcpx_wiring_step(s, b.now_ns);
 	assert_int_equal(s->state, SESS_READY);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(with_strict_nics_a_missing_channel_fails_the_session)
@@ -281,7 +273,7 @@ TEST(with_strict_nics_a_missing_channel_fails_the_session)
 	tcpx_wiring_step(s, b.now_ns + TCPX_SEC);
 	assert_int_equal(failed, 1);
 	assert_int_equal(s->cause, TCPX_ENOCHANNEL);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(no_channel_of_a_direction_is_no_session)
@@ -300,7 +292,7 @@ TEST(no_channel_of_a_direction_is_no_session)
 	tcpx_wiring_step(s, b.now_ns + 100 * TCPX_MS);
 	assert_int_equal(failed, 1);
 	assert_int_equal(s->cause, TCPX_ENOCHANNEL);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(the_acceptor_answers_when_it_has_what_the_opener_has)
@@ -317,7 +309,7 @@ TEST(the_acceptor_answers_when_it_has_what_the_opener_has)
 	tcpx_wiring_step(s, b.now_ns);
 	assert_int_equal(opened, 1);
 	assert_int_equal(net.listeners, 0);
-	end(&b);
+	bare_end(&b);
 }
 
 TEST(handles_come_once)
@@ -333,7 +325,7 @@ TEST(handles_come_once)
 	handles(&h);
 	assert_int_equal(tcpx_wiring_handles(s, &h), 0);
 	assert_int_equal(tcpx_wiring_handles(s, &h), TCPX_EPROTO);
-	end(&b);
+	bare_end(&b);
 }
 
 /* The opener had given up the one that stands here: it will fence nothing of it. */
@@ -389,7 +381,7 @@ TEST(a_peer_that_could_not_listen_is_asked_again)
 	assert_int_equal(c->state, CHAN_UP);
 	assert_int_equal(s->chan.tx_up, 1);
 	tcpx_control_flush_all(&b.e);
-	end(&b);
+	bare_end(&b);
 }
 
 /* The kernel has said that a link changed: it may be back. */
@@ -416,6 +408,6 @@ TEST(lost_channels_of_either_direction_are_hurried)
 				 lost & SENDS ? b.now_ns : later_ns);
 		assert_int_equal(s->chan.rx[0]->heal.at_ns,
 				 lost & RECEIVES ? b.now_ns : later_ns);
-		end(&b);
+		bare_end(&b);
 	}
 }

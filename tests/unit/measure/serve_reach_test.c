@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's ports for tcpx doctor: it connects to the asker's own address, and to no other. */
+/* The server's ports for tcpx doctor: it connects to the asker's own address, and to no
+ * other. */
 
 #include "cases.h"
 
@@ -145,7 +146,8 @@ TEST(only_the_asker_is_tried)
 	json_decref(msg);
 }
 
-/* The answer waits for the last byte of the question, and the bytes behind it for no other one. */
+/* The answer waits for the last byte of the question, and the bytes behind it for no other
+ * one. */
 TEST(bytes_go_both_ways)
 {
 	enum { BYTES = 100000 };

@@ -387,7 +387,8 @@ their_mistakes_fill_no_disk(void **state)
 		fail_msg("%d lines", lines);
 }
 
-/* Each line of a client that is right goes within a limit, too, and those that do not are counted. */
+/* Each line of a client that is right goes within a limit, too, and those that do not are
+ * counted. */
 static void
 their_lines_fill_no_disk(void **state)
 {

@@ -202,7 +202,8 @@ TEST(a_wrong_form_of_ipv6_is_refused_at_once)
 	tcpx_log_sink(NULL, NULL);
 }
 
-/* A server of this host is found by the host's own name, and an address without its zone is left out. */
+/* A server of this host is found by the host's own name, and an address without its zone is
+ * left out. */
 TEST(what_a_name_leads_to)
 {
 	static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel knows who listens on this host: at an address, at all of them, and until it ends. */
+/* The kernel knows who listens on this host: at an address, at all of them, and until it
+ * ends. */
 #include "sock_rig.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where planned pairs of NICs do not connect: which others are tried, in tables and in random networks. */
+/* Where planned pairs of NICs do not connect: which others are tried, in tables and in
+ * random networks. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +10,8 @@
 
 #define MOST 8
 
-/* NICs by name, each in a subnet of its own but for those of one digit: "a1" and "b1" are on one. */
+/* NICs by name, each in a subnet of its own but for those of one digit: "a1" and "b1" are
+ * on one. */
 static uint32_t
 nics_of(const char *names, char room[MOST][8], struct tcpx_pair_nic *nic)
 {
@@ -42,7 +44,8 @@ open_net(struct net *n, const char *near, const char *far)
 	assert_non_null(n->search);
 }
 
-/* One channel each way on each pair of the plan; then the first, receiving, does what the table says. */
+/* One channel each way on each pair of the plan; then the first, receiving, does what the
+ * table says. */
 static const struct {
 	const char *name, *near, *far;
 	const char *plan;   /* "0-0 1-1": of each pair a channel that sends and one that receives */
@@ -154,8 +157,8 @@ TEST(the_list_names_each_pair_and_its_error)
 	free(n.search);
 }
 
-/* Random networks: after at most one attempt of each pair every NIC that reaches one has a channel each way
- * on a pair that connects, and nobody has tried a pair twice. */
+/* Random networks: after at most one attempt of each pair every NIC that reaches one has a
+ * channel each way on a pair that connects, and nobody has tried a pair twice. */
 TEST(every_nic_with_a_path_finds_it)
 {
 	uint64_t seed = test_seed();

@@ -7,8 +7,9 @@
 #include "base/err.h"
 #include "proto/pair.h"
 
-/* NICs as "10.0.0.1/24 10.0.1.1/24", of engines that say names and places as "10.0.0.1/24=eth1#2" or
- * "10.0.0.1/24=eth1", which is on no bus; pairs as "0-0 1-1", in order. */
+/* NICs as "10.0.0.1/24 10.0.1.1/24", of engines that say names and places as
+ * "10.0.0.1/24=eth1#2" or "10.0.0.1/24=eth1", which is on no bus; pairs as "0-0 1-1", in
+ * order. */
 static const struct {
 	const char *name;
 	const char *near, *far;

@@ -215,7 +215,8 @@ static const struct {
 	{ "peer-address", NIC0 ROUTE, BAD, "this machine's own", "10.0.0.9,10.0.0.1" },
 	{ "peer-address", NIC0 ROUTE, BAD, "192.0.2.1: no route", "192.0.2.1:99" },
 	{ "peer-address", NIC1 ROUTE, BAD, "by eth0, which is not used", "10.0.0.9" },
-	/* the first route is that of another NIC; a socket that is bound to ours has its own */
+	/* the first route is that of another NIC; a socket that is bound to ours has its
+	 * own */
 	{ "peer-address", NIC1 FILE_("proc/net/route", "eth0\t0001000A\t0\t0001\t0\t0\t0\t00FFFFFF\n"
 	  "eth1\t0001000A\t0\t0001\t0\t0\t9\t00FFFFFF"), OK, "1, by NICs", "10.0.1.9" },
 	{ "peer-address", "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=10.0.0.1/24\n"

@@ -51,8 +51,7 @@ eth1(void)
 	return nic;
 }
 
-static void
-nodes_need_not_be_counted_from_0(void **state)
+TEST_WITH(nodes_need_not_be_counted_from_0, setup, teardown)
 {
 	rig_read(&rig);
 	rig_compare(&rig, "small");
@@ -60,8 +59,7 @@ nodes_need_not_be_counted_from_0(void **state)
 	assert_int_equal(rig.topo->facts.cores[7].node, 8);
 }
 
-static void
-the_node_of_a_device_is_believed_if_it_exists(void **state)
+TEST_WITH(the_node_of_a_device_is_believed_if_it_exists, setup, teardown)
 {
 	static const struct {
 		const char *text;
@@ -85,8 +83,7 @@ the_node_of_a_device_is_believed_if_it_exists(void **state)
 	check("all CPUs", "node", eth1()->nic->place.numa, -1);
 }
 
-static void
-a_vector_that_the_kernel_lacks_is_left_out(void **state)
+TEST_WITH(a_vector_that_the_kernel_lacks_is_left_out, setup, teardown)
 {
 	fixture_write(&rig.tree, DEVICE "msi_irqs/35", "msix");
 	fixture_write(&rig.tree, DEVICE "msi_irqs/x", "msix");
@@ -95,8 +92,7 @@ a_vector_that_the_kernel_lacks_is_left_out(void **state)
 	check("five", "vectors", eth1()->vector_count, 5);
 }
 
-static void
-without_a_table_the_kernel_s_other_files_tell(void **state)
+TEST_WITH(without_a_table_the_kernel_s_other_files_tell, setup, teardown)
 {
 	drop("proc/interrupts");
 	rig_read(&rig);
@@ -109,8 +105,7 @@ without_a_table_the_kernel_s_other_files_tell(void **state)
 	rig_compare(&rig, "header only");
 }
 
-static void
-affinity_that_cannot_be_read_says_why(void **state)
+TEST_WITH(affinity_that_cannot_be_read_says_why, setup, teardown)
 {
 	const struct tcpx_nic_vector *v;
 
@@ -130,8 +125,7 @@ affinity_that_cannot_be_read_says_why(void **state)
 	check("hint", "CPU", tcpx_cpuset_first(&v[1].hint.cpus), 1);
 }
 
-static void
-an_old_device_has_one_wire(void **state)
+TEST_WITH(an_old_device_has_one_wire, setup, teardown)
 {
 	fixture_write(&rig.tree, "sys/devices/pci0000:07/0000:07:00.0/irq", "31");
 	fixture_link(&rig.tree, "sys/devices/pci0000:07/0000:07:00.0/subsystem",
@@ -154,8 +148,7 @@ an_old_device_has_one_wire(void **state)
 
 /* Of two interfaces on one device each has the vectors with its name, and both those with
  * none. */
-static void
-ports_of_one_device_are_told_apart(void **state)
+TEST_WITH(ports_of_one_device_are_told_apart, setup, teardown)
 {
 	const struct tcpx_topo_nic *nic;
 
@@ -173,8 +166,7 @@ ports_of_one_device_are_told_apart(void **state)
 	rig_compare(&rig, "two");
 }
 
-static void
-siblings_that_lie_are_not_believed(void **state)
+TEST_WITH(siblings_that_lie_are_not_believed, setup, teardown)
 {
 	fixture_write(&rig.tree, "sys/devices/system/cpu/cpu1/topology/core_cpus_list", "0-1,9");
 	fixture_write(&rig.tree, "sys/devices/system/cpu/cpu2/topology/core_cpus_list", "7");
@@ -186,8 +178,7 @@ siblings_that_lie_are_not_believed(void **state)
 	check("all", "CPUs", rig.topo->facts.cpus.count, 16);
 }
 
-static void
-distances_are_whole_or_none(void **state)
+TEST_WITH(distances_are_whole_or_none, setup, teardown)
 {
 	static const char *const texts[] = { "", "10", "10 x", "junk", "10 20x" };
 
@@ -202,8 +193,7 @@ distances_are_whole_or_none(void **state)
 	check("too far", "distance", rig.topo->facts.distance[0][1], 0);
 }
 
-static void
-odd_interfaces_do_no_harm(void **state)
+TEST_WITH(odd_interfaces_do_no_harm, setup, teardown)
 {
 	fixture_link(&rig.tree, "sys/class/net/loop", "loop");
 	fixture_link(&rig.tree, "sys/class/net/gone", "../../devices/gone");
@@ -228,8 +218,7 @@ odd_interfaces_do_no_harm(void **state)
 	check("30", "source", eth1()->vectors[0].v.source, TCPX_VECTOR_NAME);
 }
 
-static void
-many_nics_are_all_read(void **state)
+TEST_WITH(many_nics_are_all_read, setup, teardown)
 {
 	char text[8192] = "machine many\ncores - 0-3\n";
 
@@ -242,25 +231,4 @@ many_nics_are_all_read(void **state)
 	rig_read(&rig);
 	rig_compare(&rig, "many");
 	check_text("order", rig.topo->nics[2].nic->ifname, "eth2");
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(nodes_need_not_be_counted_from_0),
-		TEST(the_node_of_a_device_is_believed_if_it_exists),
-		TEST(a_vector_that_the_kernel_lacks_is_left_out),
-		TEST(without_a_table_the_kernel_s_other_files_tell),
-		TEST(affinity_that_cannot_be_read_says_why),
-		TEST(an_old_device_has_one_wire),
-		TEST(ports_of_one_device_are_told_apart),
-		TEST(siblings_that_lie_are_not_believed),
-		TEST(distances_are_whole_or_none),
-		TEST(odd_interfaces_do_no_harm),
-		TEST(many_nics_are_all_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
