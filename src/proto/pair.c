@@ -50,16 +50,15 @@ tcpx_pair_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 unsigned
 tcpx_pair_fit(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
 {
-	bool known = a->place && b->place;
 	unsigned fit = FIT_ANY;
 
 	if (!same_kind(&a->addr, &b->addr))
 		return 0;
 	if (tcpx_pair_same_subnet(&a->addr, &b->addr))
 		fit += FIT_SUBNET;
-	if (known && strcmp(a->name, b->name) == 0)
+	if (a->name[0] && strcmp(a->name, b->name) == 0)
 		fit += FIT_NAME;
-	if (known && a->place == b->place && a->place <= TCPX_PAIR_PLACES)
+	if (a->place && a->place == b->place)
 		fit += FIT_PLACE;
 	return fit;
 }

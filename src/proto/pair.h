@@ -13,7 +13,6 @@
 #include "base/addr.h"
 
 #define TCPX_PAIR_PLACES 31 /* places by PCI order that can be named */
-#define TCPX_PAIR_NOWHERE 32 /* the NIC is on no PCI bus, or beyond these */
 
 struct tcpx_pair {
 	uint16_t near, far; /* indices of the opener's and the acceptor's NIC */
@@ -23,8 +22,8 @@ struct tcpx_pair {
 struct tcpx_pair_nic {
 	struct tcpx_addr addr;
 	const char *name;
-	uint8_t place; /* by PCI order among the machine's NICs, from 1; TCPX_PAIR_NOWHERE; 0: an
-			* engine that says none, which pairs by subnet and order alone */
+	uint8_t place; /* by PCI order among the machine's NICs, from 1; 0: on no PCI bus, or beyond
+			* TCPX_PAIR_PLACES */
 };
 
 /* The fit of two NICs, larger is better; 0: no family is common. A subnet counts more than

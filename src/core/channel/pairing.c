@@ -19,7 +19,7 @@ our_nics(const struct session *s, struct tcpx_pair_nic *nic)
 
 	for (uint32_t i = 0; i < e->nics.count; i++)
 		nic[i] = (struct tcpx_pair_nic){ tcpx_nic_advertised(&e->nics.at[i]), e->nics.at[i].name,
-						 e->ops->comm ? 0 : tcpx_nic_place(&e->nics.at[i]) };
+						 e->ops->comm ? 0 : e->nics.at[i].place };
 	return e->nics.count;
 }
 
@@ -98,12 +98,6 @@ tcpx_pairing_plan(const struct session *s, struct tcpx_pair *pair, char *reason,
 			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
 }
 
-bool
-tcpx_pairing_may_move(const struct session *s)
-{
-	return !s->engine->ops->comm && s->chan.peer_nic_count && s->chan.peer_nic[0].offer.rank != 0;
-}
-
 static struct tcpx_pair
 pair_of(const struct channel *c)
 {
@@ -165,7 +159,7 @@ tcpx_pairing_move(struct channel *c)
 	struct session *s = c->session;
 	struct tcpx_pair was = pair_of(c), to;
 
-	if (!s->chan.search || !tcpx_pairing_may_move(s) ||
+	if (!s->chan.search || s->engine->ops->comm ||
 	    !tcpx_pair_search_failed(s->chan.search, was))
 		return false;
 	if (!tcpx_pair_search_next(s->chan.search, was, c->sending, none_connects(c), &to))
@@ -219,7 +213,7 @@ tcpx_pairing_judge(const struct channel *c, uint64_t now_ns)
 uint64_t
 tcpx_pairing_said(const struct channel *c)
 {
-	if (!tcpx_pairing_may_move(c->session))
+	if (c->session->engine->ops->comm)
 		return 0;
 	return 1 + ((uint64_t)c->near_nic << NIC_BITS | (uint64_t)c->far_nic);
 }

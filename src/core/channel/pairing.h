@@ -16,13 +16,10 @@
 /* The pair of each channel, near that of the opener. Returns the number of pairs; reason:
  * why there is none. */
 int tcpx_pairing_plan(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap);
-/* True: a channel may go by another pair than planned. Slots of GPUs forbid it, and an
- * engine that sends no places. */
-bool tcpx_pairing_may_move(const struct session *s);
 /* Records the end of an attempt to connect the channel: 0, or the code of its failure. */
 void tcpx_pairing_found(struct channel *c, int code);
 /* Moves a channel whose pair has failed to another pair, or to the planned one again.
- * False: it stays. */
+ * False: it stays, as the channels of a plugin do, whose slots are GPUs'. */
 bool tcpx_pairing_move(struct channel *c);
 /* Records a failure, and moves the channel if @code blames the path. True: it has moved. */
 bool tcpx_pairing_failed(struct channel *c, int code);

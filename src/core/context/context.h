@@ -237,13 +237,6 @@ struct tcpx_engine {
 	struct link_watch *links; /* NULL: the kernel reports nothing on links */
 };
 
-/* The NIC's place as HELLO names it: never 0, which engines send that know no places. */
-static inline uint8_t
-tcpx_nic_place(const struct tcpx_nic *nic)
-{
-	return nic->place ? nic->place : TCPX_PAIR_NOWHERE;
-}
-
 static inline bool
 engine_is_here(const struct tcpx_engine *e)
 {

@@ -75,7 +75,7 @@ our_hello(const struct tcpx_engine *e, uint64_t session, enum tcpx_role role, st
 		h->nic[i].offer = e->nics.offer[i];
 		memcpy(h->nic[i].offer.name, e->nics.at[i].name, sizeof(h->nic[i].offer.name));
 		if (!e->ops->comm)
-			h->nic[i].offer.rank = tcpx_nic_place(&e->nics.at[i]);
+			h->nic[i].offer.rank = e->nics.at[i].place;
 	}
 }
 

@@ -100,7 +100,7 @@ swallow(void *arg, int level, const char *line)
 /* A session in the handshake: NICs "a" and "b" here, "c" and "d" there, each in a subnet of
  * its own. */
 static struct session *
-begin(struct bare *b, bool opener, uint8_t place)
+begin(struct bare *b, bool opener)
 {
 	static const char *const ours[] = { "a", "b" }, *const theirs[] = { "c", "d" };
 	struct session *s;
@@ -129,7 +129,6 @@ begin(struct bare *b, bool opener, uint8_t place)
 		b->e.nics.at[i].addr = (struct tcpx_addr){ .family = 4, .prefix = 32, .ip = { 10, i, 0, 1 } };
 		snprintf(b->e.nics.at[i].name, sizeof(b->e.nics.at[i].name), "%s", ours[i]);
 		s->chan.peer_nic[i].addr = (struct tcpx_addr){ .family = 4, .prefix = 32, .ip = { 10, i, 9, 1 } };
-		s->chan.peer_nic[i].offer.rank = place;
 		snprintf(s->chan.peer_nic[i].offer.name, sizeof(s->chan.peer_nic[i].offer.name), "%s", theirs[i]);
 	}
 	return s;
@@ -163,7 +162,7 @@ answer(struct session *s, const struct channel *c)
 TEST(pairs_that_connect_cost_no_frame_more)
 {
 	struct bare b;
-	struct session *s = begin(&b, true, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, true);
 
 	net.reaches[0][0] = net.reaches[1][1] = true;
 	take_handles(s);
@@ -177,7 +176,7 @@ TEST(pairs_that_connect_cost_no_frame_more)
 TEST(pairs_that_do_not_are_left_for_others)
 {
 	struct bare b;
-	struct session *s = begin(&b, true, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, true);
 
 	net.reaches[0][1] = net.reaches[1][0] = true;
 	take_handles(s);
@@ -197,22 +196,10 @@ TEST(pairs_that_do_not_are_left_for_others)
 	bare_end(&b);
 }
 
-TEST(an_older_engine_is_not_asked)
-{
-	struct bare b;
-	struct session *s = begin(&b, true, 0);
-
-	net.reaches[0][0] = net.reaches[0][1] = net.reaches[1][0] = true;
-	take_handles(s);
-	assert_int_equal(b.e.count.ctrl_frames_tx, 1); /* READY, without them */
-	assert_int_equal(s->chan.tx[1]->far_nic, 1);
-	bare_end(&b);
-}
-
 TEST(silence_is_met_with_a_second_attempt_and_then_with_others)
 {
 	struct bare b;
-	struct session *s = begin(&b, true, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, true);
 	uint64_t wait_ns = tcpx_pair_patience_ns(0);
 
 	net.else_rc = -EAGAIN;
@@ -234,7 +221,7 @@ TEST(silence_is_met_with_a_second_attempt_and_then_with_others)
 TEST(a_slow_process_is_waited_for)
 {
 	struct bare b;
-	struct session *s = begin(&b, true, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, true);
 
 	net.else_rc = -EAGAIN;
 	net.heard = true;
@@ -249,7 +236,7 @@ TEST(a_slow_process_is_waited_for)
 TEST(a_session_without_a_channel_lists_what_was_tried)
 {
 	struct bare b;
-	struct session *s = begin(&b, true, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, true);
 
 	s->hs->connect_until_ns = 0; /* no time to begin again */
 	take_handles(s);
@@ -274,7 +261,7 @@ TEST(the_acceptor_listens_at_the_nic_that_it_is_asked_for)
 {
 	struct tcpx_chan_event ev = { .channel = 0, .generation = 2, .seq = 1 + (0 << 8 | 1) };
 	struct bare b;
-	struct session *s = begin(&b, false, TCPX_PAIR_NOWHERE);
+	struct session *s = begin(&b, false);
 
 	assert_int_equal(tcpx_wiring_listen(s), 0);
 	assert_int_equal(net.listened, 2 * CHANNELS);

@@ -21,7 +21,7 @@ nics_of(const char *names, char room[MOST][8], struct tcpx_pair_nic *nic)
 	for (; sscanf(names, " %7s%n", room[count], &used) == 1; names += used, count++) {
 		const char *digit = strpbrk(room[count], "0123456789");
 
-		nic[count] = (struct tcpx_pair_nic){ .name = room[count], .place = TCPX_PAIR_NOWHERE,
+		nic[count] = (struct tcpx_pair_nic){ .name = room[count],
 			.addr = { .family = 4, .prefix = digit ? 24 : 32,
 				  .ip = { 10, digit ? (uint8_t)(*digit - '0') : 100, 0, (uint8_t)room[count][0] } } };
 	}

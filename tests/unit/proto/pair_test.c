@@ -72,8 +72,8 @@ static const struct {
 	  "10.0.0.8/24=eth0 10.0.0.9/24=eth1", "0-1 1-0" },
 	{ "... and then of one place", "10.0.0.1/24=a1#2 10.0.0.2/24=a2#1",
 	  "10.0.0.8/24=b1#1 10.0.0.9/24=b2#2", "0-1 1-0" },
-	{ "no place is no place in common", "10.0.0.1/32=a1 10.0.1.1/32=a2", "10.9.0.2/32=b2 10.9.1.2/32=b1",
-	  "0-0 1-1" },
+	{ "no place is no place in common", "10.0.0.1/32=a1 10.0.1.1/32=a2#1",
+	  "10.9.0.2/32=b1#2 10.9.1.2/32=b2", "0-0 1-1" },
 	{ "masks that differ: by name", "10.0.0.1/32=eth1 10.0.0.2/32=eth2",
 	  "10.0.0.9/24=eth2 10.0.0.8/24=eth1", "0-1 1-0" },
 	{ "an engine that says no names: by order", "10.1.0.0/31=rail1 10.2.0.0/31=rail2",
@@ -112,7 +112,6 @@ nics_parse(const char *text, struct nics *nics)
 		if (sscanf(text, "=%31[^# ]%n", name, &used) != 1)
 			continue;
 		text += used;
-		n->place = TCPX_PAIR_NOWHERE;
 		if (sscanf(text, "#%u%n", &place, &used) == 1) {
 			text += used;
 			n->place = (uint8_t)place;
